@@ -1,0 +1,48 @@
+# Every target builds .venv first when it is missing or when its recipe (pyproject.toml,
+# constraints.txt) changed; otherwise the environment is left alone.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+STAMP := $(VENV)/.installed
+
+.PHONY: setup demo test check test-slow bench lint clean
+.DEFAULT_GOAL := help
+
+help:  ## show this list
+	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
+
+setup: $(STAMP)  ## build .venv with everything pinned in constraints.txt
+
+# The stamp is written last, so an interrupted installation is taken up again.
+$(STAMP): pyproject.toml constraints.txt
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "mixpul needs Python 3.11 or newer; this is " + sys.version.split()[0] + ". Try: make PYTHON=python3.11")'
+	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	@# PIP_CONSTRAINT rather than -c: it also pins what builds the package.
+	PIP_CONSTRAINT=constraints.txt $(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev]'
+	@touch $@
+
+demo: $(STAMP)  ## MixPUL against its rivals on a bundled data set; prints a leaderboard, draws a picture
+	$(BIN)/mixpul demo
+
+test: check  ## format, lint, types and tests; what CI runs
+
+check: lint
+	$(BIN)/python -m pytest
+
+lint: $(STAMP)  ## format, lint and types only
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+
+test-slow: $(STAMP)  ## the tests that take minutes
+	$(BIN)/python -m pytest -m slow
+
+bench: $(STAMP)  ## speed as ratios measured in one run, then quality (about an hour)
+	$(BIN)/python benchmarks/step.py
+	$(BIN)/python benchmarks/overhead.py
+	$(BIN)/python benchmarks/imports.py
+	$(BIN)/python benchmarks/quality.py
+
+clean:  ## remove .venv, caches and what the demo wrote
+	rm -rf $(VENV) build dist mixpul-demo .mypy_cache .pytest_cache .ruff_cache .hypothesis
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +

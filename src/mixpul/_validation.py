@@ -1,0 +1,147 @@
+"""Checks of labels and rows, shared by classifiers, metrics and data sets.
+
+This module is the only door to scikit-learn's private names.
+"""
+
+import warnings
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy import sparse
+from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
+from sklearn.utils.multiclass import check_classification_targets, type_of_target
+from sklearn.utils.validation import column_or_1d
+
+__all__ = [
+    "HasMethods",
+    "Interval",
+    "RandomStateLike",
+    "StrOptions",
+    "as_generator",
+    "check_finite",
+    "check_no_text",
+    "split_labels",
+]
+
+RandomStateLike = int | np.random.RandomState | np.random.Generator | None
+
+
+def split_labels(y: ArrayLike, pos_label: Any = None) -> tuple[NDArray, NDArray[np.bool_]]:
+    """Return the two label values, unlabeled first, and the mask of labeled positives.
+
+    The larger value means "labeled positive" unless `pos_label` names the other one.
+    """
+    labels: NDArray = column_or_1d(y, warn=True)
+    if labels.dtype.kind == "f" and np.isnan(labels).any():
+        raise ValueError(
+            f"y contains NaN in {int(np.isnan(labels).sum())} rows; "
+            "PU labels are two values, e.g. 1 = labeled positive, 0 = unlabeled."
+        )
+    check_classification_targets(labels)
+    values = np.unique(labels)
+    if len(values) > 2:
+        # scikit-learn's checks look for the first two sentences.
+        raise ValueError(
+            "Only binary classification is supported. "
+            f"The type of the target is {type_of_target(labels)}. "
+            "PU labels are two values (labeled positive, unlabeled); "
+            f"y has {len(values)}: {_listed(values)}."
+        )
+    if pos_label is not None and pos_label not in values:
+        raise ValueError(
+            f"pos_label={pos_label!r} is not among the labels in y: {_listed(values)}."
+        )
+    if len(values) < 2:
+        raise ValueError(
+            "PU learning needs labeled positives and unlabeled rows; "
+            f"y has one class only: {_listed(values)}."
+        )
+    if pos_label is None:
+        if values.dtype.kind not in "biuf":
+            warnings.warn(
+                f"y holds the text labels {_listed(values)}; {values[1]!r} is taken as the labeled "
+                "positive because it sorts last. Say which one it is with pos_label=.",
+                UserWarning,
+                stacklevel=3,
+            )
+    elif pos_label == values[0]:
+        values = values[::-1].copy()
+    return values, np.asarray(labels == values[1])
+
+
+def check_no_text(X: Any) -> None:
+    """Refuse text columns by name; scikit-learn would only show the first value it met."""
+    if hasattr(X, "dtypes") and hasattr(X, "columns"):
+        columns = [
+            c for c, dtype in zip(X.columns, X.dtypes, strict=True)
+            if getattr(dtype, "kind", "O") in "OSUT" and _holds_text(np.asarray(X[c], dtype=object))
+        ]  # fmt: skip
+    elif isinstance(X, np.ndarray) and X.ndim == 2 and X.dtype.kind in "OSUT":
+        columns = [j for j in range(X.shape[1]) if _holds_text(X[:, j])]
+    else:
+        return
+    if columns:
+        raise ValueError(
+            f"X has text in {_named(columns)}; encode it as numbers first, "
+            "e.g. with sklearn.preprocessing.OneHotEncoder in a ColumnTransformer."
+        )
+
+
+def check_finite(X: Any, names: NDArray | None = None) -> None:
+    """Refuse NaN and infinity, naming the columns that hold them."""
+    if sparse.issparse(X):
+        bad_values = ~np.isfinite(X.data)
+        if not bad_values.any():
+            return
+        coordinates = X.tocoo()
+        bad_columns = np.unique(coordinates.col[bad_values])
+        has_nan = np.isnan(X.data).any()
+    else:
+        # One pass that allocates nothing: NaN and infinity survive a sum.
+        with np.errstate(invalid="ignore", over="ignore"):
+            if np.isfinite(X.sum(dtype=np.float64)):
+                return
+        is_bad = ~np.isfinite(X)
+        if not is_bad.any():
+            return
+        bad_columns = np.flatnonzero(is_bad.any(axis=tuple(i for i in range(X.ndim) if i != 1)))
+        has_nan = np.isnan(X).any()
+    kind = "NaN" if has_nan else "infinity (inf)"
+    columns = [names[j] if names is not None else int(j) for j in bad_columns]
+    raise ValueError(
+        f"X contains {kind} in {_named(columns)}; drop or impute such values first, "
+        "e.g. with sklearn.impute.SimpleImputer."
+    )
+
+
+def as_generator(random_state: RandomStateLike) -> np.random.Generator:
+    """Make a numpy Generator that leaves numpy's global random state alone.
+
+    A Generator is used as it is and a RandomState gives a seed, so that both move on.
+    """
+    if isinstance(random_state, np.random.RandomState):
+        return np.random.default_rng(random_state.randint(2**31 - 1))
+    return np.random.default_rng(random_state)
+
+
+def _holds_text(column: NDArray) -> bool:
+    """Whether any value is text that is no number ("1.5" is one, as scikit-learn reads it)."""
+    for value in column:
+        if isinstance(value, str | bytes):
+            try:
+                float(value)
+            except ValueError:
+                return True
+    return False
+
+
+def _listed(values: ArrayLike, most: int = 5) -> str:
+    items = [repr(v.item() if isinstance(v, np.generic) else v) for v in np.asarray(values)[:most]]
+    return ", ".join(items) + (", ..." if len(np.asarray(values)) > most else "")
+
+
+def _named(columns: list, most: int = 5) -> str:
+    listed = ", ".join(repr(c) for c in columns[:most])
+    more = f" and {len(columns) - most} more" if len(columns) > most else ""
+    return f"column{'s' if len(columns) > 1 else ''} {listed}{more}"

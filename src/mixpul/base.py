@@ -1,0 +1,343 @@
+"""The contract of every classifier, and the part all neural methods share."""
+
+import copy
+import warnings
+from collections.abc import Callable, Iterator
+from numbers import Integral, Real
+from typing import Any, Self
+
+import numpy as np
+import torch
+from numpy.typing import ArrayLike, NDArray
+from scipy.special import expit
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.model_selection import StratifiedKFold, train_test_split
+from sklearn.utils.validation import check_is_fitted, validate_data
+from torch import Tensor, nn
+
+from mixpul._progress import progress_bar
+from mixpul._validation import (
+    Interval,
+    StrOptions,
+    as_generator,
+    check_finite,
+    check_no_text,
+    split_labels,
+)
+from mixpul.nets import NETS, Averaged, make_net, refresh_batch_norm
+from mixpul.selection import EpochAverage
+from mixpul.training import (
+    Batch,
+    PUBatches,
+    Rows,
+    as_rows,
+    make_optimizer,
+    own_torch_state,
+    pick_device,
+    score_rows,
+    train,
+)
+
+__all__ = ["NeuralPUClassifier", "PUClassifier"]
+
+FEW_POSITIVES = 5
+# The loss is a mean over positives, so a prior belief in small weights counts as 1 / n_positive.
+# Chosen on held-out PU-AUC (benchmarks/defaults.py): with a dozen positives it keeps a network
+# from memorising them, with hundreds it is gone.
+DECAY_OF_ONE_POSITIVE = 2.0
+
+
+class PUClassifier(ClassifierMixin, BaseEstimator):
+    """Base of all classifiers: labels, validation and prediction.
+
+    A subclass writes `_fit(X, is_positive)` and `_scores(X)`; it gets float32 rows (dense,
+    C-ordered, or CSR) that were checked, and gives one logit per row.
+    """
+
+    _parameter_constraints: dict = {}
+
+    def fit(self, X: ArrayLike, y: ArrayLike) -> Self:
+        """Learn from rows labeled positive and unlabeled rows.
+
+        Parameters
+        ----------
+        X : array-like, data frame or CSR matrix of shape (n_samples, n_features), \
+or array of shape (n_samples, channels, height, width)
+        y : array-like of shape (n_samples,)
+            Two values; the larger one, or `pos_label`, means "labeled positive".
+
+        Returns
+        -------
+        self
+        """
+        self._validate_params()
+        X, y = self._checked(X, y)
+        self.classes_, is_positive = split_labels(y, self.pos_label)
+        if is_positive.sum() < FEW_POSITIVES:
+            warnings.warn(
+                f"Only {is_positive.sum()} rows are labeled positive; expect results that "
+                "depend on which ones. Below 5, neither scores nor settings can be relied on.",
+                UserWarning,
+                stacklevel=2,
+            )
+        self._fit(X, is_positive)
+        return self
+
+    def decision_function(self, X: ArrayLike) -> NDArray[np.float32]:
+        """Score rows: logits, above 0 where the positive class is predicted."""
+        check_is_fitted(self)
+        return self._scores(self._checked(X))
+
+    def predict_proba(self, X: ArrayLike) -> NDArray[np.float32]:
+        """Sigmoid of the scores, in the order of `classes_` (positive last).
+
+        These are scores between 0 and 1, not the share of positives among such rows: trained
+        on equally many positives and unlabeled rows, 0.5 is where positives are as dense as
+        negatives.
+        """
+        positive = expit(self.decision_function(X))
+        return np.column_stack([1 - positive, positive])
+
+    def predict(self, X: ArrayLike) -> NDArray:
+        """Predict `classes_[1]`, the positive class, where the score is above 0."""
+        scores = self.decision_function(X)
+        return self.classes_[(scores > 0).astype(int)]
+
+    def _fit(self, X: Any, is_positive: NDArray[np.bool_]) -> None:
+        raise NotImplementedError
+
+    def _scores(self, X: Any) -> NDArray[np.float32]:
+        raise NotImplementedError
+
+    def _checked(self, X: Any, y: Any = "no_validation") -> Any:
+        """Rows as float32, refused with a reason if they cannot be used; with y at fit."""
+        at_fit = not isinstance(y, str)
+        check_no_text(X)
+        # Finiteness is checked after the cast, so that values beyond float32 are found too.
+        with np.errstate(over="ignore"):
+            checked = validate_data(
+                self,
+                X,
+                y,
+                reset=at_fit,
+                accept_sparse="csr",
+                dtype=np.float32,
+                order="C",
+                allow_nd=True,
+                ensure_all_finite=False,
+                ensure_min_samples=2 if at_fit else 1,
+            )
+        X = checked[0] if at_fit else checked
+        check_finite(X, getattr(self, "feature_names_in_", None))
+        if at_fit:
+            self._row_shape = X.shape[1:]
+        elif X.shape[1:] != self._row_shape:
+            raise ValueError(
+                f"X has rows of shape {X.shape[1:]}, but {type(self).__name__} was fitted on "
+                f"rows of shape {self._row_shape}."
+            )
+        return checked
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.classifier_tags.multi_class = False
+        tags.input_tags.sparse = True
+        return tags
+
+
+class NeuralPUClassifier(PUClassifier):
+    """Base of all methods that train a network.
+
+    A subclass writes `_loss_terms(batch, progress)`, which gives the weighted terms of its loss
+    as a dict; inside it `self.net_` is the network in training. It may also write `_prepare`,
+    `_after_step`, `_negatives` and `_best_net` (see MixPULClassifier for all of them).
+
+    With `cross_fitting` = k the labeled and the unlabeled rows are dealt into k folds and k
+    networks train side by side, each without one fold. Their logits on the rows they have not
+    seen give an honest PU-AUC after every epoch, by which the epoch is picked; the classifier is
+    the mean of the k networks at that epoch.
+    """
+
+    _parameter_constraints: dict = {
+        "net": [StrOptions(set(NETS)), "array-like", callable],
+        "n_epochs": [Interval(Integral, 1, None, closed="left")],
+        "learning_rate": [Interval(Real, 0, None, closed="neither")],
+        "optimizer": [StrOptions({"sgd", "adam"})],
+        "momentum": [Interval(Real, 0, 1, closed="left")],
+        "weight_decay": [Interval(Real, 0, None, closed="left"), StrOptions({"auto"})],
+        "batch_size": [Interval(Integral, 2, None, closed="left")],
+        "max_steps": [Interval(Integral, 1, None, closed="left"), None],
+        "cross_fitting": [Interval(Integral, 2, None, closed="left"), None],
+        "early_stopping": ["boolean"],
+        "validation_fraction": [Interval(Real, 0, 1, closed="neither")],
+        "patience": [Interval(Integral, 1, None, closed="left")],
+        "random_state": ["random_state"],
+        "device": [str, torch.device],
+        "verbose": ["verbose"],
+    }
+
+    net_: nn.Module
+
+    # -- what a method may write ------------------------------------------------------------
+
+    def _loss_terms(self, batch: Batch, progress: float) -> dict[str, Tensor]:
+        raise NotImplementedError
+
+    def _prepare(self) -> None:
+        """Set up before the first step; `net_`, `_generator` and `_rng` are there."""
+
+    def _after_step(self) -> None:
+        """Follow up on each step."""
+
+    def _negatives(
+        self, X: Any, positive: NDArray, unlabeled: NDArray
+    ) -> Callable[[], NDArray] | None:
+        """Give a function that names the rows to use as negatives in the next epoch."""
+        return None
+
+    def _best_net(self) -> nn.Module:
+        """Give the network that predicts, if it is not the one that is trained."""
+        return self.net_
+
+    def _keep(self, members: list[Self]) -> None:
+        """Take over from the trained members what users may want to see."""
+
+    # -- fit ----------------------------------------------------------------------------------
+
+    def _fit(self, X: Any, is_positive: NDArray[np.bool_]) -> None:
+        random = as_generator(self.random_state)
+        device = pick_device(self.device)
+        # Small networks run fastest on one thread, by far when other processes are busy.
+        with own_torch_state(int(random.integers(2**31)), one_thread=X.ndim == 2):
+            rows = as_rows(X, device)
+            members = [
+                self._member(X, rows, is_positive, seen, int(random.integers(2**31)), device)
+                for seen in self._splits(is_positive, random)
+            ]
+            self._train_together(members, rows, is_positive)
+        self.net_.eval().requires_grad_(False)
+
+    def _splits(
+        self, is_positive: NDArray[np.bool_], random: np.random.Generator
+    ) -> list[NDArray[np.bool_]]:
+        """Masks of the rows each network may see."""
+        n_folds = min(self.cross_fitting or 0, int(is_positive.sum()), int((~is_positive).sum()))
+        everything = np.arange(len(is_positive))
+        seed = int(random.integers(2**31))
+        if n_folds >= 2:
+            folds = StratifiedKFold(n_folds, shuffle=True, random_state=seed)
+            held_out = [test for _, test in folds.split(everything, is_positive)]
+        elif self.early_stopping and n_folds != 1 and is_positive.sum() > 1:
+            _, test = train_test_split(
+                everything,
+                test_size=self.validation_fraction,
+                stratify=is_positive,
+                random_state=seed,
+            )
+            held_out = [test]
+        else:
+            held_out = [everything[:0]]
+        return [~np.isin(everything, rows) for rows in held_out]
+
+    def _member(
+        self,
+        X: Any,
+        rows: Rows,
+        is_positive: NDArray[np.bool_],
+        seen: NDArray[np.bool_],
+        seed: int,
+        device: torch.device,
+    ) -> Self:
+        """A copy of this classifier that trains one network on the rows it may see."""
+        member = copy.copy(self)
+        member._rng = np.random.default_rng(seed)
+        member._generator = torch.Generator().manual_seed(seed)
+        member._seen = torch.from_numpy(np.flatnonzero(seen))
+        member._held_out = torch.from_numpy(np.flatnonzero(~seen))
+        member.net_ = make_net(self.net, self._row_shape).to(device)
+        member._prepare()
+        positive, unlabeled = (
+            np.flatnonzero(seen & is_positive),
+            np.flatnonzero(seen & ~is_positive),
+        )
+        member._batches = PUBatches(
+            rows,
+            torch.from_numpy(positive),
+            torch.from_numpy(unlabeled),
+            member._negatives(X, positive, unlabeled),
+            batch_size=self.batch_size,
+            generator=member._generator,
+            max_steps=self.max_steps,
+        )
+        return member
+
+    def _train_together(
+        self, members: list[Self], rows: Rows, is_positive: NDArray[np.bool_]
+    ) -> None:
+        """Train all members step by step in one loop, and keep their best epoch."""
+        students = nn.ModuleList([member.net_ for member in members])
+        nets = [member._best_net() for member in members]
+        average = EpochAverage(
+            nets,
+            [member._held_out for member in members],
+            rows,
+            is_positive,
+            self.patience if self.early_stopping else None,
+        )
+
+        def loss_terms(batches: tuple[Batch, ...], progress: float) -> dict[str, Tensor]:
+            # A sum, not a mean: each network gets the gradient it would have on its own.
+            each = [m._loss_terms(b, progress) for m, b in zip(members, batches, strict=True)]
+            return {name: torch.stack([terms[name] for terms in each]).sum() for name in each[0]}
+
+        def after_step() -> None:
+            for member in members:
+                member._after_step()
+
+        def on_epoch(record: dict[str, float]) -> bool:
+            for name in record.keys() - {"epoch"}:
+                record[name] /= len(members)
+            stop = average(record)
+            show(record)
+            return stop
+
+        weight_decay = self.weight_decay
+        if weight_decay == "auto":
+            weight_decay = DECAY_OF_ONE_POSITIVE / is_positive.sum()
+        with progress_bar(self.n_epochs, type(self).__name__, self.verbose) as show:
+            self.history_ = train(
+                students,
+                _Zipped([member._batches for member in members]),
+                loss_terms,
+                optimizer=make_optimizer(
+                    students, self.optimizer, self.learning_rate, self.momentum, weight_decay
+                ),
+                n_epochs=self.n_epochs,
+                after_step=after_step,
+                on_epoch=on_epoch,
+            )
+        average.finish()
+        for member, net in zip(members, nets, strict=True):
+            refresh_batch_norm(net, (rows(some) for some in member._seen.split(self.batch_size)))
+        self.n_epochs_ = average.n_epochs
+        if len(members) > 1:
+            self.oof_scores_ = average.scores()
+        self.net_ = nets[0] if len(nets) == 1 else Averaged(nets)
+        self._keep(members)
+
+    def _scores(self, X: Any) -> NDArray[np.float32]:
+        device = next(self.net_.parameters()).device
+        return score_rows(self.net_, as_rows(X, device), torch.arange(X.shape[0]))
+
+
+class _Zipped:
+    """Several sources of batches, one step at a time; as long as the shortest."""
+
+    def __init__(self, sources: list[PUBatches]) -> None:
+        self.sources = sources
+
+    def __len__(self) -> int:
+        return min(map(len, self.sources))
+
+    def __iter__(self) -> Iterator[tuple[Batch, ...]]:
+        return zip(*self.sources, strict=False)

@@ -1,0 +1,293 @@
+"""MixPUL: consistency under mixup for positive-unlabeled learning (Wei et al., 2020)."""
+
+from collections.abc import Callable
+from numbers import Real
+from typing import Any, Self
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator, clone
+from torch import Tensor, nn
+
+from mixpul._validation import HasMethods, Interval, StrOptions, as_generator
+from mixpul.base import NeuralPUClassifier
+from mixpul.losses import consistency, mix, pairwise_margin
+from mixpul.miners import MINERS, NegativeMiner
+from mixpul.nets import NetSpec, Teacher
+from mixpul.training import Batch
+
+__all__ = ["MixPULClassifier"]
+
+# The paper shows a start of interpolation and leaves its length open: a quarter of the epochs
+# without L_U, then its weight rises smoothly over the next tenth.
+RAMP = 0.1
+
+
+class MixPULClassifier(NeuralPUClassifier):
+    """Positive-unlabeled classifier trained for consistency under mixup; needs no class prior.
+
+    Minimises ``L_PN + beta * L_U + gamma * L_PU``: predictions on mixtures of positives and mined
+    negatives (L_PN), and of unlabeled pairs (L_U), should be the mixtures of their targets, and
+    positives should outrank unlabeled rows by `margin` (L_PU). Targets of unlabeled rows come from
+    a teacher, the moving average of the network; the teacher also predicts.
+
+    The defaults are ours: several networks, each of which leaves out one fold of the rows, and
+    whose number of epochs is picked by the PU-AUC on the rows left out. `from_paper` gives the
+    published settings. Standardise the features first.
+
+    Parameters
+    ----------
+    net : {'skip-mlp', 'mlp', 'linear'}, sequence of int, or callable, default='skip-mlp'
+        Network: by name; widths of the hidden layers of an MLP; or a function that takes the
+        shape of one row and returns a `torch.nn.Module` giving one logit per row.
+    miner : {'rand', 'dist', 'ntc'} or NegativeMiner, default='rand'
+        How reliable negatives are picked from the unlabeled rows.
+    negative_fraction : float, default=1.0
+        Share of the unlabeled rows to mine as negatives, in (0, 1].
+    alpha : float, default=1.0
+        Mixing weights are drawn from Beta(alpha, alpha). Larger mixes more evenly.
+    beta : float, default=1.0
+        Weight of L_U.
+    gamma : float, default=1.0
+        Weight of L_PU.
+    margin : float, default=1.0
+        How far positives should outrank unlabeled rows, in probability. From 1 on every pair
+        counts, and the term is a difference of means.
+    ema_decay : float, default=0.999
+        Slowest decay of the teacher's moving average.
+    warmup : float, default=0.25
+        Share of the epochs before L_U sets in.
+    n_epochs : int, default=30
+        Most epochs to train. An epoch is one pass over the unlabeled rows.
+    learning_rate : float, default=0.01
+    optimizer : {'sgd', 'adam'}, default='sgd'
+        SGD takes Nesterov momentum.
+    momentum : float, default=0.9
+    weight_decay : float or 'auto', default='auto'
+        L2 penalty; 'auto' is 2 / number of labeled positives, so that a handful of them is not
+        memorised.
+    batch_size : int, default=128
+        Rows of each kind (positive, negative, unlabeled) per step.
+    max_steps : int or None, default=500
+        Most steps per epoch: bounds the time on large tables.
+    cross_fitting : int or None, default=5
+        Number of folds and networks; None trains a single network.
+    early_stopping : bool, default=True
+        Whether to pick the epoch by held-out PU-AUC; otherwise the last one is taken.
+    validation_fraction : float, default=0.2
+        Share of the rows that a single network leaves out to be stopped by.
+    patience : int, default=10
+        Epochs without progress after which training stops.
+    pos_label : label or None, default=None
+        The label of labeled positives; by default the larger one.
+    random_state : int, RandomState instance or None, default=None
+    device : str or torch.device, default='auto'
+        'auto' takes a CUDA device if there is one, else the CPU.
+    verbose : int, default=0
+        1 shows a progress bar.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (2,)
+        The label of unlabeled rows, then that of positives.
+    net_ : torch.nn.Module
+        The trained network; one logit per row.
+    n_epochs_ : int
+        The epoch that was picked.
+    history_ : list of dict
+        Per epoch the mean of each loss term over steps and networks, and the held-out PU-AUC.
+    oof_scores_ : ndarray of shape (n_samples,)
+        With cross-fitting: the logit of each row by the network that has not seen it.
+    reliable_negatives_ : ndarray of shape (n_mined,)
+        Rows of X that were used as negatives, surest first.
+    n_features_in_ : int
+    feature_names_in_ : ndarray of str, if X is a data frame
+
+    References
+    ----------
+    Wei, Shi, Wang, Tu, Li (2020). MixPUL: Consistency-based Augmentation for Positive and
+    Unlabeled Learning. arXiv:2004.09388.
+
+    Examples
+    --------
+    >>> from sklearn.pipeline import make_pipeline
+    >>> from sklearn.preprocessing import StandardScaler
+    >>> from mixpul import MixPULClassifier, datasets
+    >>> X, y = datasets.load("krvskp", return_X_y=True)
+    >>> pu = datasets.make_pu(X, y, c=0.1, random_state=0)
+    >>> model = make_pipeline(StandardScaler(), MixPULClassifier(n_epochs=3, random_state=0))
+    >>> model.fit(pu.X, pu.s).predict_proba(pu.X).shape
+    (3196, 2)
+    """
+
+    _parameter_constraints: dict = NeuralPUClassifier._parameter_constraints | {
+        "miner": [StrOptions(set(MINERS)), HasMethods("mine")],
+        "negative_fraction": [Interval(Real, 0, 1, closed="right")],
+        "alpha": [Interval(Real, 0, None, closed="neither")],
+        "beta": [Interval(Real, 0, None, closed="left")],
+        "gamma": [Interval(Real, 0, None, closed="left")],
+        "margin": [Interval(Real, 0, None, closed="left")],
+        "ema_decay": [Interval(Real, 0, 1, closed="left")],
+        "warmup": [Interval(Real, 0, 1, closed="both")],
+    }
+
+    def __init__(
+        self,
+        *,
+        net: NetSpec = "skip-mlp",
+        miner: str | NegativeMiner = "rand",
+        negative_fraction: float = 1.0,
+        alpha: float = 1.0,
+        beta: float = 1.0,
+        gamma: float = 1.0,
+        margin: float = 1.0,
+        ema_decay: float = 0.999,
+        warmup: float = 0.25,
+        n_epochs: int = 30,
+        learning_rate: float = 0.01,
+        optimizer: str = "sgd",
+        momentum: float = 0.9,
+        weight_decay: float | str = "auto",
+        batch_size: int = 128,
+        max_steps: int | None = 500,
+        cross_fitting: int | None = 5,
+        early_stopping: bool = True,
+        validation_fraction: float = 0.2,
+        patience: int = 10,
+        pos_label: Any = None,
+        random_state: int | np.random.RandomState | None = None,
+        device: str | torch.device = "auto",
+        verbose: int = 0,
+    ) -> None:
+        self.net = net
+        self.miner = miner
+        self.negative_fraction = negative_fraction
+        self.alpha = alpha
+        self.beta = beta
+        self.gamma = gamma
+        self.margin = margin
+        self.ema_decay = ema_decay
+        self.warmup = warmup
+        self.n_epochs = n_epochs
+        self.learning_rate = learning_rate
+        self.optimizer = optimizer
+        self.momentum = momentum
+        self.weight_decay = weight_decay
+        self.batch_size = batch_size
+        self.max_steps = max_steps
+        self.cross_fitting = cross_fitting
+        self.early_stopping = early_stopping
+        self.validation_fraction = validation_fraction
+        self.patience = patience
+        self.pos_label = pos_label
+        self.random_state = random_state
+        self.device = device
+        self.verbose = verbose
+
+    @classmethod
+    def from_paper(cls, **params: Any) -> Self:
+        """The published settings; `params` override them.
+
+        The paper fixes the objective, beta = gamma = 1, alpha = 1 to start from, Rand mining, SGD
+        with Nesterov momentum 0.9 and learning rate 1e-3 (1e-5 on CIFAR-10), L2 1e-4, batches of
+        128, 200 epochs without early stopping, EMA decay 0.999. It leaves open the margin, the
+        widths, the share of mined negatives and the start of L_U; there we take 0.1, 256-256, one
+        half and a quarter of the epochs.
+        """
+        published: dict[str, Any] = {
+            "net": (256, 256),
+            "negative_fraction": 0.5,
+            "margin": 0.1,
+            "n_epochs": 200,
+            "learning_rate": 1e-3,
+            "weight_decay": 1e-4,
+            "max_steps": None,
+            "cross_fitting": None,
+            "early_stopping": False,
+        }
+        return cls(**(published | params))
+
+    def _prepare(self) -> None:
+        self._teacher = Teacher(self.net_, self.ema_decay)
+
+    def _after_step(self) -> None:
+        self._teacher.update()
+
+    def _best_net(self) -> nn.Module:
+        return self._teacher.net
+
+    def _loss_terms(self, batch: Batch, progress: float) -> dict[str, Tensor]:
+        x_p, x_n, x_u = batch
+        y = torch.zeros(len(x_p) + len(x_n), device=x_p.device)
+        y[: len(x_p)] = 1
+        x_pn, y_pn = self._mixed(torch.cat([x_p, x_n]), y)
+        parts, weight = [x_pn, x_p, x_u], self.beta * self._ramp(progress)
+        if weight:
+            # The teacher's probabilities are mixed, as in the paper, not its logits.
+            x_uu, y_uu = self._mixed(x_u, torch.sigmoid(self._teacher(x_u)))
+            parts.append(x_uu)
+        # One forward pass: faster, and batch norm sees all parts together, so that its
+        # statistics do not tell the network which part a row is from.
+        logits = self.net_(torch.cat(parts)).split([len(part) for part in parts])
+        return {
+            "L_PN": consistency(logits[0], y_pn),
+            "L_U": weight * consistency(logits[3], y_uu) if weight else y.new_zeros(()),
+            "L_PU": self.gamma * pairwise_margin(logits[1], logits[2], self.margin),
+        }
+
+    def _mixed(self, x: Tensor, y: Tensor) -> tuple[Tensor, Tensor]:
+        """Mix rows and targets with those of a permutation, one weight for all."""
+        weight = self._rng.beta(self.alpha, self.alpha)
+        partner = torch.randperm(len(x), generator=self._generator).to(x.device)
+        return mix(x, x[partner], weight), mix(y, y[partner], weight)
+
+    def _ramp(self, progress: float) -> float:
+        """Weight of L_U: none in the warm-up, then a smooth rise to 1."""
+        if progress < self.warmup:
+            return 0.0
+        risen = min(1.0, (progress - self.warmup) / RAMP)
+        return float(np.exp(-5 * (1 - risen) ** 2))
+
+    def _keep(self, members: list[Self]) -> None:
+        # A row counts by its best place in any member's list.
+        place = np.concatenate([np.arange(len(member._mined)) for member in members])
+        rows = np.concatenate([member._mined for member in members])
+        order = np.argsort(place, kind="stable")
+        _, first = np.unique(rows[order], return_index=True)
+        self.reliable_negatives_ = rows[order][np.sort(first)]
+
+    def _negatives(
+        self, X: Any, positive: NDArray, unlabeled: NDArray
+    ) -> Callable[[], NDArray] | None:
+        miner = self._own_miner()
+        n = max(1, round(self.negative_fraction * len(unlabeled)))
+        # A miner that draws at random needs no rows: none are copied for it.
+        rows = X if getattr(miner, "reads_rows", True) else np.empty((X.shape[0], 0))
+
+        def mine() -> NDArray:
+            mined = np.asarray(miner.mine(rows[positive], rows[unlabeled], n))
+            if mined.ndim != 1 or mined.dtype.kind not in "iu" or not len(mined):
+                raise ValueError(
+                    f"{type(miner).__name__}.mine must give a list of row numbers; "
+                    f"got {mined.dtype} of shape {mined.shape}."
+                )
+            if mined.min() < 0 or mined.max() >= len(unlabeled):
+                raise ValueError(
+                    f"{type(miner).__name__}.mine gave row numbers from {mined.min()} to "
+                    f"{mined.max()}; there are {len(unlabeled)} unlabeled rows."
+                )
+            return unlabeled[mined]
+
+        self._mined = mine()
+        return mine if getattr(miner, "every_epoch", False) else lambda: self._mined
+
+    def _own_miner(self) -> Any:
+        """The miner, with randomness of its own unless it was given some."""
+        miner: Any = MINERS[self.miner]() if isinstance(self.miner, str) else self.miner
+        if isinstance(miner, BaseEstimator) and "random_state" in miner.get_params():
+            # A stream rather than a number: a miner asked again each epoch must draw anew.
+            own = miner.random_state
+            stream = self._rng if own is None else as_generator(own)
+            miner = clone(miner).set_params(random_state=stream)
+        return miner

@@ -1,0 +1,210 @@
+"""Save and load fitted classifiers: one safetensors file with JSON metadata, never a pickle.
+
+A file holds tensors, the class name, the parameters and what was learned, as text and numbers.
+Loading looks the class up in a closed list and runs nothing from the file.
+"""
+
+import json
+import os
+from typing import Any
+
+import numpy as np
+import torch
+from safetensors import SafetensorError, safe_open
+from safetensors.torch import save as to_bytes
+from sklearn.base import BaseEstimator
+from sklearn.utils.validation import check_is_fitted
+from torch import nn
+
+import mixpul
+from mixpul._files import write_whole
+from mixpul.base import NeuralPUClassifier, PUClassifier
+from mixpul.methods.mixpul import MixPULClassifier
+from mixpul.miners import MINERS
+from mixpul.nets import Averaged, make_net
+
+__all__ = ["FORMAT", "load", "save"]
+
+# Raise it when a file written by the new code cannot be read by the old; keep reading old ones.
+FORMAT = 1
+
+CLASSES: dict[str, type[PUClassifier]] = {"MixPULClassifier": MixPULClassifier}
+PARTS: dict[str, type[BaseEstimator]] = {cls.__name__: cls for cls in MINERS.values()}
+
+
+def save(model: PUClassifier, path: str | os.PathLike) -> None:
+    """Write a fitted classifier to one file, whole or not at all.
+
+    Parameters
+    ----------
+    model : PUClassifier
+        A network of your own is stored as its tensors only: pass it again to `load`.
+    path : str or path-like
+
+    Examples
+    --------
+    >>> import tempfile, pathlib
+    >>> from mixpul import MixPULClassifier, datasets, load, save
+    >>> pu = datasets.make_pu(*datasets.load("titanic", return_X_y=True), c=0.1, random_state=0)
+    >>> model = MixPULClassifier(n_epochs=2, random_state=0).fit(pu.X, pu.s)
+    >>> path = pathlib.Path(tempfile.mkdtemp()) / "titanic.mixpul"
+    >>> save(model, path)
+    >>> bool((load(path).predict_proba(pu.X) == model.predict_proba(pu.X)).all())
+    True
+    """
+    if type(model).__name__ not in CLASSES or type(model) is not CLASSES[type(model).__name__]:
+        raise TypeError(
+            f"save takes a fitted mixpul classifier ({', '.join(CLASSES)}); "
+            f"got {type(model).__name__}."
+        )
+    check_is_fitted(model)
+    tensors: dict[str, torch.Tensor] = {}
+    learned: dict[str, Any] = {}
+    for name, value in vars(model).items():
+        if isinstance(value, nn.Module):
+            members = list(value.members) if isinstance(value, Averaged) else [value]
+            learned[name] = {"n_members": len(members)}
+            for k, member in enumerate(members):
+                for key, tensor in member.state_dict().items():
+                    tensors[f"{name}.{k}.{key}"] = tensor.detach().cpu().contiguous()
+        elif isinstance(value, np.ndarray) and value.dtype.kind in "biuf":
+            tensors[name] = torch.from_numpy(np.ascontiguousarray(value))
+        elif name.endswith("_"):
+            learned[name] = _encoded(value)
+    description = {
+        "format": FORMAT,
+        "version": mixpul.__version__,
+        "class": type(model).__name__,
+        "row_shape": list(model._row_shape),
+        "params": {k: _encoded(v) for k, v in model.get_params(deep=False).items()},
+        "learned": learned,
+    }
+    write_whole(path, to_bytes(tensors, {"mixpul": json.dumps(description)}))
+
+
+def load(path: str | os.PathLike, **params: Any) -> PUClassifier:
+    """Read a classifier written by `save`; its predictions are the same to the bit.
+
+    Parameters
+    ----------
+    path : str or path-like
+    **params
+        Parameters to set instead of the stored ones. ``net=`` is needed when the classifier was
+        fitted with a network of your own; own miners are worth passing if you will fit again.
+
+    Returns
+    -------
+    PUClassifier
+        On the CPU.
+    """
+    tensors, description = _read(path)
+    cls = CLASSES.get(description["class"])
+    if cls is None:
+        raise ValueError(
+            f"{os.fspath(path)!r} holds a {description['class']!r}; "
+            f"this version of mixpul loads {', '.join(CLASSES)}."
+        )
+    try:
+        return _rebuilt(cls, tensors, description, params)
+    except (KeyError, TypeError, RuntimeError, AttributeError) as error:
+        raise ValueError(
+            f"{os.fspath(path)!r} is not a whole mixpul model file: {error}"
+        ) from error
+
+
+def _read(path: str | os.PathLike) -> tuple[dict[str, torch.Tensor], dict[str, Any]]:
+    name = os.fspath(path)
+    if not os.path.isfile(name):
+        raise FileNotFoundError(f"There is no model file {name!r}.")
+    try:
+        with safe_open(name, framework="pt") as file:
+            metadata = file.metadata() or {}
+            tensors = {key: file.get_tensor(key) for key in file.keys()}  # noqa: SIM118
+    except (SafetensorError, OSError, ValueError) as error:
+        raise ValueError(f"{name!r} is broken, truncated or no mixpul model file.") from error
+    try:
+        description = json.loads(metadata["mixpul"])
+        file_format = int(description["format"])
+    except (KeyError, TypeError, ValueError) as error:
+        raise ValueError(f"{name!r} is a safetensors file, but no mixpul model.") from error
+    if file_format > FORMAT:
+        raise ValueError(
+            f"{name!r} has format {file_format}; this mixpul ({mixpul.__version__}) reads up to "
+            f"{FORMAT}. Upgrade mixpul to load it."
+        )
+    return tensors, description
+
+
+def _rebuilt(
+    cls: type[PUClassifier],
+    tensors: dict[str, torch.Tensor],
+    description: dict[str, Any],
+    params: dict[str, Any],
+) -> PUClassifier:
+    stored = {k: v for k, v in description["params"].items() if v != UNSTORED}
+    model = cls(**({k: _decoded(v) for k, v in stored.items()} | params))
+    model._row_shape = tuple(description["row_shape"])
+    for name, value in description["learned"].items():
+        if name == "net_":
+            if description["params"]["net"] == UNSTORED and "net" not in params:
+                raise ValueError(
+                    "The model was fitted with a network of your own, which is not stored: "
+                    "pass the same callable as load(path, net=...)."
+                )
+            model.net_ = _rebuilt_net(model, tensors, value["n_members"])
+        else:
+            setattr(model, name, _decoded(value))
+    for name, tensor in tensors.items():
+        if "." not in name:
+            setattr(model, name, tensor.numpy())
+    return model
+
+
+def _rebuilt_net(
+    model: NeuralPUClassifier, tensors: dict[str, torch.Tensor], n_members: int
+) -> nn.Module:
+    # On the meta device: no time spent on random weights, no random state touched.
+    with torch.device("meta"):
+        members = [make_net(model.net, model._row_shape) for _ in range(n_members)]
+    for k, member in enumerate(members):
+        prefix = f"net_.{k}."
+        state = {
+            key.removeprefix(prefix): v for key, v in tensors.items() if key.startswith(prefix)
+        }
+        member.load_state_dict(state, assign=True)
+    net = members[0] if n_members == 1 else Averaged(members)
+    return net.eval().requires_grad_(False)
+
+
+# What stands in a file for a parameter that has no plain form: a callable, an object of yours.
+UNSTORED = {"unstored": True}
+
+
+def _encoded(value: Any) -> Any:
+    """Plain JSON for numbers, text, lists, arrays of text, and miners of ours."""
+    if isinstance(value, np.ndarray):
+        return {"array": value.tolist(), "dtype": "object" if value.dtype == object else "str"}
+    if isinstance(value, np.generic):
+        return value.item()
+    if type(value).__name__ in PARTS and type(value) is PARTS[type(value).__name__]:
+        return {
+            "part": type(value).__name__,
+            "params": {k: _encoded(v) for k, v in value.get_params().items()},
+        }
+    if isinstance(value, torch.device):
+        return str(value)
+    if isinstance(value, tuple | list):
+        return [_encoded(v) for v in value]
+    if isinstance(value, dict):
+        return {k: _encoded(v) for k, v in value.items()}
+    return value if isinstance(value, str | int | float | bool | None) else UNSTORED
+
+
+def _decoded(value: Any) -> Any:
+    if isinstance(value, dict) and "array" in value:
+        return np.array(value["array"], dtype=object if value["dtype"] == "object" else str)
+    if isinstance(value, dict) and "part" in value:
+        return PARTS[value["part"]](
+            **{k: _decoded(v) for k, v in value["params"].items() if v != UNSTORED}
+        )
+    return value

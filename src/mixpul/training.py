@@ -1,0 +1,255 @@
+"""The one training loop of every neural method, and the batches it runs on."""
+
+import math
+import warnings
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any, NamedTuple, Protocol
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor, nn
+
+__all__ = [
+    "Batch",
+    "PUBatches",
+    "as_rows",
+    "make_optimizer",
+    "own_torch_state",
+    "pick_device",
+    "score_rows",
+    "train",
+]
+
+Rows = Callable[[Tensor], Tensor]
+
+ROWS_PER_PASS = 4096
+
+
+class Batch(NamedTuple):
+    """Rows of one training step, equally many of each kind."""
+
+    positive: Tensor
+    negative: Tensor
+    unlabeled: Tensor
+
+
+def train(
+    net: nn.Module,
+    batches: "Batches",
+    loss_terms: Callable[[Any, float], dict[str, Tensor]],
+    *,
+    optimizer: torch.optim.Optimizer,
+    n_epochs: int,
+    after_step: Callable[[], None] | None = None,
+    on_epoch: Callable[[dict[str, float]], bool | None] | None = None,
+) -> list[dict[str, float]]:
+    """Minimise the sum of `loss_terms` and return one record per epoch.
+
+    Parameters
+    ----------
+    net : nn.Module
+        The network whose parameters `optimizer` holds.
+    batches : PUBatches
+        One pass over it is one epoch.
+    loss_terms : callable (batch, progress) -> dict of str to scalar Tensor
+        The whole method; `progress` runs from 0 to 1 over the training.
+    optimizer : torch.optim.Optimizer
+    n_epochs : int
+    after_step : callable, optional
+        Called after each step, e.g. to update a teacher.
+    on_epoch : callable (record) -> bool, optional
+        Called after each epoch with its record, which it may add to; a true answer stops the
+        training. Progress bars, early stopping and checkpoints hang here.
+
+    Returns
+    -------
+    list of dict
+        Per epoch: its number, the mean over its steps of every term, and of their sum, "loss".
+    """
+    history: list[dict[str, float]] = []
+    for epoch in range(n_epochs):
+        net.train()
+        totals: dict[str, Tensor] = {}
+        for step, batch in enumerate(batches):
+            # The method: its terms, already weighted, add up to the loss.
+            terms = loss_terms(batch, (epoch + step / len(batches)) / n_epochs)
+            terms["loss"] = loss = torch.stack(list(terms.values())).sum()
+            # One step downhill.
+            optimizer.zero_grad(set_to_none=True)
+            loss.backward()
+            optimizer.step()
+            if after_step is not None:
+                after_step()
+            # Summed on the device: one host sync per epoch, not per step.
+            for name, term in terms.items():
+                totals[name] = term.detach() + totals.get(name, 0.0)
+        record = {name: float(total) / len(batches) for name, total in totals.items()}
+        if not math.isfinite(record["loss"]):
+            raise FloatingPointError(
+                f"Training diverged: the loss of epoch {epoch + 1} is {record['loss']}. "
+                "Standardise the features or lower learning_rate."
+            )
+        history.append({"epoch": epoch + 1, **record})
+        if on_epoch is not None and on_epoch(history[-1]):
+            break
+    return history
+
+
+class Batches(Protocol):
+    """What the loop needs: a number of steps, and that many batches at each pass."""
+
+    def __len__(self) -> int: ...
+
+    def __iter__(self) -> Iterator[Any]: ...
+
+
+class PUBatches:
+    """Shuffled batches as index lists into one array that stays where it is.
+
+    An epoch passes once over the unlabeled rows, or takes `max_steps` steps if that is less.
+    Each batch holds as many positives and as many negatives as unlabeled rows. Pools smaller
+    than an epoch are gone through again and again, each time in a new order, so that even in a
+    small batch every row of a small pool counts almost equally.
+
+    Parameters
+    ----------
+    rows : callable (indices) -> Tensor
+        Fetches rows; see `as_rows`.
+    positive, unlabeled : Tensor of int64
+        Row numbers of the two pools.
+    mine : callable () -> ndarray of int64, or None
+        Row numbers of the negatives, asked for before each epoch; None leaves them out.
+    batch_size : int
+    generator : torch.Generator
+        The only source of randomness, on the CPU.
+    max_steps : int, optional
+    """
+
+    def __init__(
+        self,
+        rows: Rows,
+        positive: Tensor,
+        unlabeled: Tensor,
+        mine: Callable[[], NDArray] | None,
+        *,
+        batch_size: int,
+        generator: torch.Generator,
+        max_steps: int | None = None,
+    ) -> None:
+        self.rows, self.positive, self.unlabeled, self.mine = rows, positive, unlabeled, mine
+        self.generator = generator
+        self.batch_size = min(batch_size, len(unlabeled))
+        # A last batch of one row is left out: it has no partner to be mixed with.
+        full, rest = divmod(len(unlabeled), self.batch_size)
+        n_steps = max(1, full + (rest > 1))
+        self.n_steps = min(n_steps, max_steps) if max_steps else n_steps
+
+    def __len__(self) -> int:
+        return self.n_steps
+
+    def __iter__(self) -> Iterator[Batch]:
+        unlabeled = self._shuffled(self.unlabeled, len(self.unlabeled))
+        n_drawn = min(self.n_steps * self.batch_size, len(unlabeled))
+        pools = [self._shuffled(self.positive, n_drawn), unlabeled]
+        if self.mine is not None:
+            pools.insert(1, self._shuffled(torch.from_numpy(self.mine()), n_drawn))
+        for start in range(0, self.n_steps * self.batch_size, self.batch_size):
+            stop = min(start + self.batch_size, n_drawn)
+            # Fetched together, in one indexing operation.
+            parts = self.rows(torch.cat([pool[start:stop] for pool in pools])).chunk(len(pools))
+            yield Batch(parts[0], parts[1] if len(pools) == 3 else parts[0][:0], parts[-1])
+
+    def _shuffled(self, pool: Tensor, length: int) -> Tensor:
+        """Row numbers of `pool`, again and again in new orders, `length` in all."""
+        rounds = -(-length // len(pool))
+        if rounds == 1:
+            order = torch.randperm(len(pool), generator=self.generator)
+        else:
+            order = torch.rand(rounds, len(pool), generator=self.generator).argsort(1).flatten()
+        return pool[order[:length]]
+
+
+def as_rows(X: Any, device: torch.device) -> Rows:
+    """Return a function that fetches rows of `X` by number as float32 on `device`.
+
+    A dense array is held once, on the device; an array mapped from disk stays there; sparse rows
+    become dense only in the batch.
+    """
+    if isinstance(X, np.ndarray):
+        tensor = as_tensor(X).to(device)
+        return lambda indices: tensor[indices.to(device)]
+    return lambda indices: as_tensor(X[indices.numpy()].toarray()).to(device)
+
+
+def as_tensor(X: NDArray) -> Tensor:
+    """View `X` as a float32 tensor; copied only if it is of another type or read-only.
+
+    Read-only arrays are common (memory maps, joblib's workers), and torch would warn of them.
+    """
+    if X.flags.writeable:
+        return torch.from_numpy(X).float()
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message="The given NumPy array is not writable")
+        return torch.from_numpy(X).float()  # only ever read
+
+
+def make_optimizer(
+    net: nn.Module, name: str, learning_rate: float, momentum: float, weight_decay: float
+) -> torch.optim.Optimizer:
+    """SGD with Nesterov momentum, or Adam whose first decay rate is `momentum`."""
+    # Fused: one kernel for all parameters, where each small tensor would cost a few of its own.
+    if name == "adam":
+        return torch.optim.Adam(
+            net.parameters(),
+            lr=learning_rate,
+            betas=(momentum, 0.999),
+            weight_decay=weight_decay,
+            fused=True,
+        )
+    return torch.optim.SGD(
+        net.parameters(),
+        lr=learning_rate,
+        momentum=momentum,
+        nesterov=momentum > 0,
+        weight_decay=weight_decay,
+        fused=True,
+    )
+
+
+@torch.inference_mode()
+def score_rows(net: nn.Module, rows: Rows, indices: Tensor) -> NDArray[np.float32]:
+    """Logits of the named rows, a pass over a few thousand at a time: memory stays flat."""
+    was_training = net.training
+    net.eval()
+    passes = [net(rows(some)).float().cpu() for some in indices.split(ROWS_PER_PASS)]
+    net.train(was_training)
+    return torch.cat(passes).numpy()
+
+
+def pick_device(device: str | torch.device) -> torch.device:
+    """The device to train on; 'auto' is CUDA if there is any, else the CPU."""
+    if device == "auto":
+        return torch.device("cuda" if torch.cuda.is_available() else "cpu")
+    try:
+        return torch.empty(0, device=device).device
+    except (RuntimeError, AssertionError) as error:
+        raise ValueError(
+            f"device={device!r} cannot be used here ({str(error).splitlines()[0]}); "
+            "take 'auto', 'cpu' or an available accelerator such as 'cuda'."
+        ) from error
+
+
+@contextmanager
+def own_torch_state(seed: int, one_thread: bool) -> Iterator[None]:
+    """Seed torch, and use one thread, inside only: the caller's state is put back."""
+    n_threads = torch.get_num_threads()
+    with torch.random.fork_rng(devices=range(torch.cuda.device_count())):
+        torch.manual_seed(seed)
+        if one_thread:
+            torch.set_num_threads(1)
+        try:
+            yield
+        finally:
+            torch.set_num_threads(n_threads)

@@ -1,0 +1,132 @@
+"""What every PU classifier must do, beyond scikit-learn's checks. Each check takes one unfitted."""
+
+import numpy as np
+import pandas as pd
+import pytest
+import torch
+from scipy import sparse
+from sklearn.base import clone
+from sklearn.metrics import roc_auc_score
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+from mixpul import load, save
+
+RNG = np.random.default_rng(0)
+TRUTH = RNG.random(300) < 0.4
+X = (RNG.normal(size=(300, 5)) + 2 * TRUTH[:, None] * [1, 1, 0, 0, 0]).astype(np.float32)
+Y = (TRUTH & (RNG.random(300) < 0.5)).astype(int)
+
+
+def check_learns_two_blobs(estimator):
+    model = estimator.set_params(random_state=0).fit(X, Y)
+    assert roc_auc_score(TRUTH, model.decision_function(X)) > 0.9
+
+
+def check_labels_of_any_kind_give_the_same_scores(estimator):
+    expected = clone(estimator).set_params(random_state=0).fit(X, Y).decision_function(X)
+    for y in (2 * Y - 1, Y.astype(bool), Y.astype(float), pd.Series(Y)):
+        model = clone(estimator).set_params(random_state=0).fit(X, y)
+        np.testing.assert_array_equal(model.decision_function(X), expected)
+        assert set(model.predict(X)) <= set(np.unique(y))
+    text = np.where(Y == 1, "known", "unknown")
+    model = clone(estimator).set_params(random_state=0, pos_label="known").fit(X, text)
+    np.testing.assert_array_equal(model.decision_function(X), expected)
+    assert model.classes_.tolist() == ["unknown", "known"]
+
+
+def check_arrays_of_any_kind_give_the_same_scores(estimator, tmp_path_factory=None):
+    whole = np.round(4 * X)  # small integers: exact in every type below
+    expected = clone(estimator).set_params(random_state=0).fit(whole, Y).decision_function(whole)
+    kinds = {
+        "float64": whole.astype(np.float64),
+        "integer": whole.astype(np.int64),
+        "fortran": np.asfortranarray(whole),
+        "sparse": sparse.csr_array(whole),
+        "list": whole.tolist(),
+    }
+    for name, rows in kinds.items():
+        scores = clone(estimator).set_params(random_state=0).fit(rows, Y).decision_function(rows)
+        np.testing.assert_array_equal(scores, expected, err_msg=name)
+
+
+def check_memory_maps_are_read_only_and_not_copied(estimator):
+    import tempfile
+
+    with tempfile.TemporaryDirectory() as folder:
+        np.save(f"{folder}/X.npy", X)
+        mapped = np.load(f"{folder}/X.npy", mmap_mode="r")
+        scores = (
+            clone(estimator).set_params(random_state=0).fit(mapped, Y).decision_function(mapped)
+        )
+        expected = clone(estimator).set_params(random_state=0).fit(X, Y).decision_function(X)
+        np.testing.assert_array_equal(scores, expected)
+        del mapped
+
+
+def check_frames_keep_feature_names(estimator):
+    frame = pd.DataFrame(X, columns=list("abcde"))
+    model = make_pipeline(StandardScaler().set_output(transform="pandas"), estimator).fit(frame, Y)
+    assert model[-1].feature_names_in_.tolist() == list("abcde")
+    with pytest.raises(ValueError, match="feature names"):
+        model[-1].predict(frame[list("edcba")])
+
+
+def check_same_seed_same_scores_to_the_bit(estimator):
+    first, second = (clone(estimator).set_params(random_state=7).fit(X, Y) for _ in range(2))
+    np.testing.assert_array_equal(first.decision_function(X), second.decision_function(X))
+    other = clone(estimator).set_params(random_state=8).fit(X, Y)
+    assert (first.decision_function(X) != other.decision_function(X)).any()
+
+
+def check_global_state_is_left_alone(estimator):
+    np.random.seed(3)
+    torch.manual_seed(3)
+    threads = torch.get_num_threads()
+    torch.set_num_threads(2)
+    before = np.random.get_state()[1].copy(), torch.get_rng_state()
+    try:
+        for seed in (0, None):
+            clone(estimator).set_params(random_state=seed).fit(X, Y).predict(X)
+        assert torch.get_num_threads() == 2
+    finally:
+        torch.set_num_threads(threads)
+    np.testing.assert_array_equal(np.random.get_state()[1], before[0])
+    assert torch.equal(torch.get_rng_state(), before[1])
+
+
+def check_probabilities_order_like_scores(estimator):
+    model = estimator.set_params(random_state=0).fit(X, Y)
+    scores, probabilities = model.decision_function(X), model.predict_proba(X)
+    assert ((probabilities >= 0) & (probabilities <= 1)).all()
+    np.testing.assert_allclose(probabilities.sum(1), 1, rtol=1e-6)
+    assert (np.diff(probabilities[np.argsort(scores, kind="stable"), 1]) >= 0).all()
+    np.testing.assert_array_equal(model.predict(X) == model.classes_[1], scores > 0)
+
+
+def check_rows_are_scored_one_by_one(estimator):
+    model = estimator.set_params(random_state=0).fit(X, Y)
+    together = model.decision_function(X)
+    alone = np.concatenate([model.decision_function(X[i : i + 1]) for i in range(20)])
+    np.testing.assert_allclose(alone, together[:20], rtol=1e-4, atol=1e-5)
+
+
+def check_save_and_load_give_the_same_scores_to_the_bit(estimator):
+    import tempfile
+    from pathlib import Path
+
+    model = estimator.set_params(random_state=0).fit(X, Y)
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "model"
+        save(model, path)
+        loaded = load(path)
+    np.testing.assert_array_equal(loaded.predict_proba(X), model.predict_proba(X))
+    again = clone(loaded).fit(X, Y)
+    np.testing.assert_array_equal(again.predict_proba(X), model.predict_proba(X))
+
+
+PU_CHECKS = [
+    check
+    for name, check in list(globals().items())
+    if name.startswith("check_") and callable(check)
+]

@@ -1,0 +1,198 @@
+import re
+import subprocess
+import sys
+from functools import partial
+
+import pytest
+from sklearn.ensemble import HistGradientBoostingClassifier
+from typer.testing import CliRunner
+
+import mixpul
+from mixpul import MixPULClassifier, cli, datasets, demo
+from mixpul.metrics import Estimate
+
+PNG = b"\x89PNG\r\n\x1a\n"
+
+
+def typed(*arguments):
+    """Run `mixpul` as from a shell."""
+    return subprocess.run(
+        [sys.executable, "-c", "from mixpul.cli import main; main()", *arguments],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+@pytest.fixture
+def called(monkeypatch, capsys):
+    """Run `main` in this process; give its exit code, output and errors."""
+
+    def call(*arguments):
+        monkeypatch.setattr(sys, "argv", ["mixpul", *map(str, arguments)])
+        with pytest.raises(SystemExit) as end:
+            cli.main()
+        return end.value.code or 0, *capsys.readouterr()
+
+    return call
+
+
+def assert_one_sentence(errors):
+    assert errors.startswith("mixpul: ")
+    assert errors.count("\n") == 1
+    assert errors.endswith("\n")
+
+
+# -- words ----------------------------------------------------------------------------------
+
+
+def test_help_lists_the_commands():
+    result = CliRunner().invoke(cli.app, ["--help"])
+    assert result.exit_code == 0
+    assert "demo" in result.stdout
+    assert "--version" in result.stdout
+
+
+def test_nothing_at_all_shows_the_help():
+    result = CliRunner().invoke(cli.app, [])
+    assert "Usage" in result.output
+    assert "demo" in result.output
+
+
+def test_the_version_is_the_version_of_the_package():
+    result = CliRunner().invoke(cli.app, ["--version"])
+    assert result.exit_code == 0
+    assert result.stdout == f"{mixpul.__version__}\n"
+
+
+def test_the_help_of_the_demo_shows_an_example_that_is_accepted(monkeypatch):
+    result = CliRunner().invoke(cli.app, ["demo", "--help"])
+    assert result.exit_code == 0
+    example = re.search(r"Example: mixpul (demo .*\S)", result.stdout)[1]
+    asked = []
+    monkeypatch.setattr(demo, "run", lambda *args: asked.append(args))
+    assert CliRunner().invoke(cli.app, example.split()).exit_code == 0
+    assert [(str(out), c, seed) for out, c, seed in asked] == [("/tmp/spam", 0.01, 0)]
+
+
+# -- exit codes -----------------------------------------------------------------------------
+
+
+def test_bad_input_is_one_sentence_and_exit_code_one():
+    result = typed("demo", "--c", "2")
+    assert result.returncode == 1
+    assert result.stdout == ""
+    assert_one_sentence(result.stderr)
+    assert re.search(r"c must be .* got 2\.0", result.stderr)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "culprit"),
+    [(["nonsense"], "nonsense"), (["demo", "--c", "much"], "--c"), (["demo", "--no"], "--no")],
+)
+def test_a_command_line_that_makes_no_sense_has_exit_code_two(called, arguments, culprit):
+    code, output, errors = called(*arguments)
+    assert code == 2
+    assert output == ""
+    assert culprit in errors
+    assert "Traceback" not in errors
+
+
+def test_an_interruption_has_exit_code_130_and_no_traceback(called, monkeypatch):
+    def interrupted(*args):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(demo, "run", interrupted)
+    code, _, errors = called("demo")
+    assert code == 130
+    assert "Traceback" not in errors
+
+
+@pytest.mark.parametrize("what", ["in a file", "a file"])
+def test_a_folder_that_cannot_be_made_is_reported_before_any_work(
+    called, monkeypatch, tmp_path, what
+):
+    (tmp_path / "file").touch()
+    out = tmp_path / "file" / "folder" if what == "in a file" else tmp_path / "file"
+    monkeypatch.setattr(demo, "judged", lambda *args: pytest.fail("the work began"))
+    code, _, errors = called("demo", "--out", out)
+    assert code == 1
+    assert_one_sentence(errors)
+    assert str(out) in errors
+
+
+def test_an_import_that_fails_is_one_sentence(called, monkeypatch):
+    def missing(*args):
+        raise ImportError("No module named 'nothing'")
+
+    monkeypatch.setattr(demo, "run", missing)
+    code, _, errors = called("demo")
+    assert code == 1
+    assert_one_sentence(errors)
+
+
+# -- the demo -------------------------------------------------------------------------------
+
+
+class Brief(MixPULClassifier):
+    """The demo's classifier, cut short; still one of its kind for isinstance."""
+
+    def __init__(self, *, n_epochs=2, cross_fitting=2, net=(8,), random_state=None, verbose=0):
+        super().__init__(
+            n_epochs=n_epochs,
+            cross_fitting=cross_fitting,
+            net=net,
+            random_state=random_state,
+            verbose=verbose,
+        )
+
+
+@pytest.fixture
+def cheap(monkeypatch):
+    """Some of the mails, two epochs, five trees."""
+    X, y = datasets.load("spambase", return_X_y=True)
+    monkeypatch.setattr(demo.datasets, "load", lambda name, return_X_y: (X[::8], y[::8]))
+    monkeypatch.setattr(demo, "MixPULClassifier", Brief)
+    monkeypatch.setattr(
+        demo, "HistGradientBoostingClassifier", partial(HistGradientBoostingClassifier, max_iter=5)
+    )
+
+
+@pytest.mark.usefixtures("cheap")
+def test_the_demo_prints_a_leaderboard_and_draws_a_picture(tmp_path, capsys, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "120")
+    out = tmp_path / "new" / "folder"
+    demo.run(out, c=0.5, seed=0)
+    output = capsys.readouterr().out
+    lines = {
+        name: next(line for line in output.splitlines() if name in line and "±" in line)
+        for name in ("MixPUL", "logistic regression", "gradient boosting")
+    }
+    for line in lines.values():
+        auc, pu_auc, se, _ = map(float, re.findall(r"\d+\.\d+", line))
+        assert 0.5 < auc <= 1
+        assert 0.5 < pu_auc <= 1
+        assert 0 < se < 0.2
+    # Best first, by the hidden truth.
+    table = [line for line in output.splitlines() if "±" in line]
+    aucs = [float(re.search(r"\d\.\d{3}", line)[0]) for line in table]
+    assert len(table) == 3
+    assert aucs == sorted(aucs, reverse=True)
+    assert "Picture:" in output
+    assert (out / "demo.png").read_bytes().startswith(PNG)
+    assert [path.name for path in out.iterdir()] == ["demo.png"]
+
+
+@pytest.mark.usefixtures("cheap")
+def test_the_demo_without_matplotlib_says_how_to_get_a_picture(tmp_path, capsys, monkeypatch):
+    monkeypatch.setattr(
+        demo,
+        "judged",
+        lambda name, model, *rest: demo.Result(name, 0.9, Estimate(0.8, 0.1, 0.7, 0.9), 1.0),
+    )
+    for module in [name for name in sys.modules if name.split(".")[0] == "matplotlib"]:
+        monkeypatch.delitem(sys.modules, module)
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    demo.run(tmp_path / "folder", c=0.5, seed=0)
+    assert "pip install 'mixpul[plots]'" in " ".join(capsys.readouterr().out.split())
+    assert not (tmp_path / "folder" / "demo.png").exists()

@@ -1,0 +1,59 @@
+"""scikit-learn's contract, and our own, on every public estimator."""
+
+import inspect
+
+import numpy as np
+import pytest
+from sklearn.base import clone
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+import mixpul
+from mixpul import MixPULClassifier
+from pu_checks import PU_CHECKS
+
+# Cheap settings, else the checks take minutes.
+ESTIMATORS = [
+    MixPULClassifier(n_epochs=20, batch_size=32),
+    MixPULClassifier(n_epochs=20, batch_size=32, cross_fitting=None),
+    MixPULClassifier.from_paper(n_epochs=20, batch_size=32, net=(16,), learning_rate=0.05),
+]
+
+
+@pytest.mark.filterwarnings(
+    "ignore:y holds the text labels",  # the checks pass text without saying which is positive
+    "ignore:Only .* rows are labeled positive",  # and some have two positives
+)
+@parametrize_with_checks(ESTIMATORS)
+def test_scikit_learn_checks(estimator, check):
+    check(estimator)
+
+
+@pytest.mark.parametrize("estimator", ESTIMATORS, ids=repr)
+@pytest.mark.parametrize("check", PU_CHECKS, ids=lambda check: check.__name__)
+def test_pu_checks(estimator, check):
+    check(clone(estimator))
+
+
+def test_all_lists_what_is_public_in_order():
+    assert mixpul.__all__ == sorted(mixpul.__all__)
+    assert all(hasattr(mixpul, name) for name in mixpul.__all__)
+
+
+def test_every_parameter_is_documented_in_order():
+    for estimator in ESTIMATORS:
+        names = list(inspect.signature(type(estimator).__init__).parameters)[1:]
+        section = type(estimator).__doc__.split("Attributes\n")[0]
+        documented = [
+            line.strip().split(" : ")[0]
+            for line in section.splitlines()
+            if " : " in line and line.startswith("    ") and not line.startswith("     ")
+        ]
+        assert documented == names
+
+
+def test_cheap_settings_are_the_only_departure_from_the_defaults():
+    assert ESTIMATORS[0].set_params(n_epochs=30, batch_size=128).get_params() == (
+        MixPULClassifier().get_params()
+    )
+    ESTIMATORS[0].set_params(n_epochs=20, batch_size=32)
+    assert np.isfinite(ESTIMATORS[0].learning_rate)

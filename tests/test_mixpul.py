@@ -1,0 +1,267 @@
+import numpy as np
+import pytest
+import torch
+from sklearn.metrics import roc_auc_score
+from sklearn.model_selection import GridSearchCV, cross_val_score
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from torch import nn
+
+from mixpul import MixPULClassifier, datasets
+from mixpul.losses import consistency, mix, pairwise_margin
+from mixpul.metrics import pu_auc_scorer
+from mixpul.miners import DistanceMiner, RandomMiner
+from mixpul.nets import Averaged
+from mixpul.training import Batch
+
+RNG = np.random.default_rng(0)
+TRUTH = RNG.random(240) < 0.4
+X = (RNG.normal(size=(240, 4)) + 1.5 * TRUTH[:, None]).astype(np.float32)
+Y = (TRUTH & (RNG.random(240) < 0.5)).astype(int)
+QUICK = {"n_epochs": 4, "batch_size": 32, "random_state": 0}
+
+
+def test_from_paper_has_the_published_settings():
+    model = MixPULClassifier.from_paper()
+    published = {
+        "alpha": 1.0, "beta": 1.0, "gamma": 1.0, "ema_decay": 0.999, "miner": "rand",
+        "optimizer": "sgd", "momentum": 0.9, "learning_rate": 1e-3, "weight_decay": 1e-4,
+        "batch_size": 128, "n_epochs": 200, "early_stopping": False, "cross_fitting": None,
+    }  # fmt: skip
+    assert published.items() <= model.get_params().items()
+    assert MixPULClassifier.from_paper(learning_rate=1e-5).learning_rate == 1e-5
+    assert not hasattr(MixPULClassifier.from_paper(**QUICK).fit(X, Y), "oof_scores_")
+
+
+class OneWeight(nn.Module):
+    """logit = w * first feature: simple enough to follow by hand."""
+
+    def __init__(self, shape):
+        super().__init__()
+        self.w = nn.Parameter(torch.tensor(0.5))
+
+    def forward(self, x):
+        return self.w * x[:, 0]
+
+
+def trained_member(**params):
+    model = MixPULClassifier(net=OneWeight, **(QUICK | params))
+    model._row_shape = X.shape[1:]
+    return model._member(
+        X, lambda i: torch.from_numpy(X)[i], Y == 1, np.ones(len(X), bool), 5, torch.device("cpu")
+    )
+
+
+def test_loss_terms_are_the_equations_of_the_paper():
+    member = trained_member(beta=0.7, gamma=0.3, margin=0.2, warmup=0.0)
+    x_p, x_n, x_u = (torch.from_numpy(X[i : i + 6]) for i in (0, 6, 12))
+    terms = member._loss_terms(Batch(x_p, x_n, x_u), progress=0.9)
+
+    # The same draws, in the same order, from fresh sources with the member's seed.
+    rng, generator = np.random.default_rng(5), torch.Generator().manual_seed(5)
+    rng.permutation(int((Y == 0).sum()))  # the miner's draw
+    f = member.net_
+    x, y = torch.cat([x_p, x_n]), torch.cat([torch.ones(6), torch.zeros(6)])
+    weight, order = rng.beta(1, 1), torch.randperm(12, generator=generator)
+    expected_pn = consistency(f(mix(x, x[order], weight)), mix(y, y[order], weight))
+    weight, order = rng.beta(1, 1), torch.randperm(6, generator=generator)
+    soft = torch.sigmoid(f(x_u)).detach()  # the teacher has not moved yet
+    expected_u = consistency(f(mix(x_u, x_u[order], weight)), mix(soft, soft[order], weight))
+    torch.testing.assert_close(terms["L_PN"], expected_pn)
+    torch.testing.assert_close(terms["L_U"], 0.7 * expected_u)
+    torch.testing.assert_close(terms["L_PU"], 0.3 * pairwise_margin(f(x_p), f(x_u), 0.2))
+
+
+def test_no_gradient_flows_through_the_teacher():
+    member = trained_member(gamma=0.0, warmup=0.0)
+    batch = Batch(*(torch.from_numpy(X[i : i + 6]) for i in (0, 6, 12)))
+    member._loss_terms(batch, 0.9)["L_U"].backward()
+    assert member.net_.net.w.grad is not None
+    assert all(p.grad is None for p in member._best_net().parameters())
+
+
+def test_unlabeled_consistency_sets_in_after_the_warm_up_and_rises_to_one():
+    model = MixPULClassifier(warmup=0.25)
+    assert model._ramp(0.0) == model._ramp(0.2499) == 0
+    assert model._ramp(0.25) == pytest.approx(np.exp(-5))
+    assert model._ramp(0.30) == pytest.approx(np.exp(-5 / 4))
+    assert model._ramp(0.35) == model._ramp(0.99) == 1
+    assert MixPULClassifier(warmup=1.0)._ramp(0.999) == 0
+
+    history = MixPULClassifier(**(QUICK | {"n_epochs": 4, "warmup": 0.5})).fit(X, Y).history_
+    assert [record["L_U"] > 0 for record in history] == [False, False, True, True]
+
+
+def test_attributes_after_a_cross_fitted_fit():
+    model = MixPULClassifier(**QUICK).fit(X, Y)
+    assert [record["epoch"] for record in model.history_] == [1, 2, 3, 4]
+    assert model.history_[0].keys() == {"epoch", "L_PN", "L_U", "L_PU", "loss", "pu_auc"}
+    for record in model.history_:
+        assert record["loss"] == pytest.approx(sum(record[k] for k in ("L_PN", "L_U", "L_PU")))
+    assert 1 <= model.n_epochs_ <= 4
+    assert isinstance(model.net_, Averaged)
+    assert len(model.net_.members) == 5
+    assert model.oof_scores_.shape == (240,)
+    assert np.isfinite(model.oof_scores_).all()
+    assert not any(p.requires_grad for p in model.net_.parameters())
+    negatives = model.reliable_negatives_
+    assert (Y[negatives] == 0).all()
+    assert len(np.unique(negatives)) == len(negatives) == (Y == 0).sum()
+
+
+def test_out_of_fold_scores_come_from_networks_that_have_not_seen_the_row():
+    # Pure noise with few rows: a network that has seen a positive ranks it far above the rest.
+    noise = np.random.default_rng(1).normal(size=(200, 20)).astype(np.float32)
+    y = (np.arange(200) < 20).astype(int)
+    settings = {"n_epochs": 60, "learning_rate": 0.1, "early_stopping": False, "random_state": 0}
+    model = MixPULClassifier(batch_size=32, **settings).fit(noise, y)
+    assert roc_auc_score(y, model.decision_function(noise)) > 0.95
+    assert 0.25 < roc_auc_score(y, model.oof_scores_) < 0.75
+
+
+def test_a_single_network_stops_early():
+    model = MixPULClassifier(
+        cross_fitting=None, n_epochs=200, patience=3, batch_size=32, random_state=0
+    ).fit(X, Y)
+    assert len(model.history_) < 200
+    assert len(model.history_) == model.n_epochs_ + 3
+    assert not isinstance(model.net_, Averaged)
+
+
+def test_mined_negatives_are_as_many_as_asked_for_and_surest_first():
+    model = MixPULClassifier(miner="dist", negative_fraction=0.25, cross_fitting=None, **QUICK)
+    model.set_params(early_stopping=False).fit(X, Y)
+    unlabeled = np.flatnonzero(Y == 0)
+    expected = DistanceMiner().mine(X[Y == 1], X[unlabeled], n=round(0.25 * len(unlabeled)))
+    np.testing.assert_array_equal(model.reliable_negatives_, unlabeled[expected])
+
+
+class FirstRows:
+    """The smallest miner there can be."""
+
+    calls = 0
+
+    def mine(self, X_positive, X_unlabeled, n):
+        self.calls += 1
+        return np.arange(n)
+
+
+def test_a_miner_of_ones_own_needs_one_method():
+    miner = FirstRows()
+    model = MixPULClassifier(miner=miner, negative_fraction=0.1, cross_fitting=None, **QUICK)
+    model.set_params(early_stopping=False).fit(X, Y)
+    n = round(0.1 * (Y == 0).sum())
+    np.testing.assert_array_equal(model.reliable_negatives_, np.flatnonzero(Y == 0)[:n])
+    assert miner.calls == 1
+
+
+def test_a_random_miner_with_a_seed_still_draws_anew_each_epoch(monkeypatch):
+    drawn = []
+    mine = RandomMiner.mine
+    monkeypatch.setattr(RandomMiner, "mine", lambda *args: drawn.append(mine(*args)) or drawn[-1])
+    miner = RandomMiner(every_epoch=True, random_state=3)
+    model = MixPULClassifier(miner=miner, negative_fraction=0.2, cross_fitting=None, **QUICK)
+    first = model.fit(X, Y).decision_function(X)
+    assert len(drawn) == 1 + 4
+    assert len({tuple(rows) for rows in drawn}) == len(drawn)
+    np.testing.assert_array_equal(model.fit(X, Y).decision_function(X), first)
+
+
+@pytest.mark.parametrize("optimizer", ["sgd", "adam"])
+def test_networks_trained_together_equal_one_trained_alone(optimizer):
+    """The members of a cross-fit share a loop and an optimiser, and nothing else."""
+    together = MixPULClassifier(optimizer=optimizer, early_stopping=False, **QUICK)
+    together._row_shape = X.shape[1:]
+    rows = lambda i: torch.from_numpy(X)[i]  # noqa: E731
+    seen = np.arange(240) % 3 != 0
+
+    def members(n):
+        torch.manual_seed(0)
+        return [
+            together._member(X, rows, Y == 1, seen, 9 + k, torch.device("cpu")) for k in range(n)
+        ]
+
+    state = torch.get_rng_state()
+    pair, alone = members(2), members(1)
+    torch.set_rng_state(state)
+    together._train_together(pair, rows, Y == 1)
+    first_of_pair = together.net_.members[0].state_dict()
+    together._train_together(alone, rows, Y == 1)
+    for name, tensor in together.net_.state_dict().items():
+        torch.testing.assert_close(tensor, first_of_pair[name], rtol=0, atol=1e-7)
+
+
+def test_grid_search_over_miner_and_alpha():
+    pipeline = make_pipeline(StandardScaler(), MixPULClassifier(cross_fitting=None, **QUICK))
+    grid = {
+        "mixpulclassifier__miner": ["rand", DistanceMiner(), RandomMiner(every_epoch=True)],
+        "mixpulclassifier__alpha": [0.5, 2.0],
+    }
+    search = GridSearchCV(pipeline, grid, scoring=pu_auc_scorer, cv=2).fit(X, Y)
+    assert len(search.cv_results_["params"]) == 6
+    assert search.best_score_ > 0.6
+
+
+def test_cross_validation_by_pu_auc_uses_every_job():
+    model = make_pipeline(StandardScaler(), MixPULClassifier(cross_fitting=2, **QUICK))
+    scores = cross_val_score(model, X, Y, scoring=pu_auc_scorer, cv=3, n_jobs=2)
+    assert scores.shape == (3,)
+    assert scores.mean() > 0.6
+
+
+class TinyConv(nn.Module):
+    def __init__(self, shape):
+        super().__init__()
+        self.layers = nn.Sequential(
+            nn.Conv2d(shape[0], 4, 3), nn.BatchNorm2d(4), nn.ReLU(), nn.AdaptiveMaxPool2d(1),
+            nn.Flatten(), nn.Linear(4, 1),
+        )  # fmt: skip
+
+    def forward(self, x):
+        return self.layers(x)
+
+
+@pytest.mark.parametrize("net", ["skip-mlp", (16,), TinyConv])
+def test_images_of_four_dimensions(net):
+    images = RNG.normal(size=(240, 2, 6, 6)).astype(np.float32)
+    images[TRUTH, :, 2:4, 2:4] += 3
+    model = MixPULClassifier(net=net, cross_fitting=2, learning_rate=0.05, **QUICK)
+    model.set_params(n_epochs=20).fit(images, Y)
+    assert roc_auc_score(TRUTH, model.decision_function(images)) > 0.8
+
+
+def test_batch_norm_of_the_network_that_predicts_has_statistics_of_clean_rows():
+    images = np.random.default_rng(0).normal(3, 2, size=(120, 1, 5, 5)).astype(np.float32)
+    y = (np.arange(120) < 20).astype(int)
+    model = MixPULClassifier(net=TinyConv, cross_fitting=None, early_stopping=False, **QUICK).fit(
+        images, y
+    )
+    conv, norm = model.net_.net.layers[:2]
+    out = conv(torch.from_numpy(images))
+    torch.testing.assert_close(norm.running_mean, out.mean((0, 2, 3)), rtol=1e-3, atol=1e-3)
+
+
+def test_verbose_shows_a_bar_with_epochs_and_pu_auc(capsys):
+    MixPULClassifier(verbose=1, **QUICK).fit(X, Y)
+    shown = capsys.readouterr().out
+    assert "MixPUL" in shown
+    assert "4/4" in shown
+    MixPULClassifier(**QUICK).fit(X, Y)
+    assert capsys.readouterr().out == ""
+
+
+def test_fewer_unlabeled_rows_than_a_batch_and_a_single_unlabeled_row():
+    few = np.r_[np.flatnonzero(Y == 1)[:10], np.flatnonzero(Y == 0)[:3]]
+    assert MixPULClassifier(**QUICK).fit(X[few], Y[few]).predict(X).shape == (240,)
+    one = np.r_[np.flatnonzero(Y == 1)[:10], np.flatnonzero(Y == 0)[:1]]
+    assert MixPULClassifier(**QUICK).fit(X[one], Y[one]).predict(X).shape == (240,)
+
+
+@pytest.mark.parametrize("c", [0.01, 0.2])
+def test_defaults_learn_spambase_from_few_and_from_many_positives(c):
+    X, y = datasets.load("spambase", return_X_y=True)
+    X_train, X_test, y_train, y_test = datasets.paper_split(np.log1p(X), y, random_state=0)
+    pu = datasets.make_pu(X_train, y_train, c=c, random_state=0)
+    model = make_pipeline(StandardScaler(), MixPULClassifier(n_epochs=10, random_state=0))
+    auc = roc_auc_score(y_test, model.fit(pu.X, pu.s).decision_function(X_test))
+    assert auc > {0.01: 0.85, 0.2: 0.95}[c]
