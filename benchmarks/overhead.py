@@ -28,7 +28,7 @@ def bare_loop(X: np.ndarray, y: np.ndarray) -> None:
     )
     pairs = list(teacher.parameters()), list(net.parameters())
     target = torch.cat([torch.ones(BATCH), torch.zeros(BATCH)])
-    step = 0
+    rng, step = np.random.default_rng(), 0
     for _ in range(EPOCHS):
         for u in unlabeled[torch.randperm(len(unlabeled))].split(BATCH):
             n = len(u)
@@ -37,12 +37,12 @@ def bare_loop(X: np.ndarray, y: np.ndarray) -> None:
             x_u = X[u]
             x = torch.cat([x_p, x_n])
             y_pn = target if n == BATCH else torch.cat([target[:n], target[BATCH : BATCH + n]])
-            weight, order = np.random.beta(1, 1), torch.randperm(2 * n)
+            weight, order = rng.beta(1, 1), torch.randperm(2 * n)
             x_pn = torch.lerp(x[order], x, weight)
             y_pn = torch.lerp(y_pn[order], y_pn, weight)
             with torch.no_grad():
                 y_u = torch.sigmoid(teacher(x_u)[:, 0])
-            weight, order = np.random.beta(1, 1), torch.randperm(n)
+            weight, order = rng.beta(1, 1), torch.randperm(n)
             x_uu = torch.lerp(x_u[order], x_u, weight)
             y_uu = torch.lerp(y_u[order], y_u, weight)
             f = torch.sigmoid(net(torch.cat([x_pn, x_p, x_u, x_uu]))[:, 0])

@@ -21,7 +21,7 @@ from torch import nn
 
 from mixpul import MixPULClassifier, load, save
 from mixpul.miners import RandomMiner
-from mixpul.persistence import FORMAT
+from mixpul.persistence import FORMAT, checksum
 
 
 def own_net(shape):
@@ -91,7 +91,8 @@ def rewrite(path, change):
     """Change the tensors and the description of a good file."""
     tensors, description = contents(path)
     change(tensors, description)
-    path.write_bytes(to_bytes(tensors, {"mixpul": json.dumps(description)}))
+    text = json.dumps(description)
+    path.write_bytes(to_bytes(tensors, {"mixpul": text, "sha256": checksum(tensors, text)}))
 
 
 def assert_same(a, b):
@@ -331,14 +332,13 @@ def test_a_text_file_is_refused(path):
     assert_refused(path, BROKEN)
 
 
-def test_a_flipped_bit_in_the_header_is_refused_or_does_no_harm(pu, quick, path):
+def test_a_flipped_bit_anywhere_is_refused_or_changes_nothing(pu, quick, path):
     model = quick(net="linear", cross_fitting=None, n_epochs=1).fit(pu.X, pu.y)
     save(model, path)
     whole = path.read_bytes()
-    header = 8 + int.from_bytes(whole[:8], "little")
     generator = np.random.default_rng(0)
-    places = np.concatenate([np.arange(8), generator.choice(np.arange(8, header), 400)])
-    harm, n_refused = [], 0
+    places = np.concatenate([np.arange(8), generator.choice(np.arange(8, len(whole)), 400)])
+    n_refused = 0
     for place in places:
         broken = bytearray(whole)
         broken[place] ^= 1 << generator.integers(8)
@@ -347,16 +347,9 @@ def test_a_flipped_bit_in_the_header_is_refused_or_does_no_harm(pu, quick, path)
             loaded = load(path)
         except ValueError:
             n_refused += 1
-            continue
-        except Exception as error:
-            harm.append(f"load raised {error!r} at {whole[place - 15 : place + 15]}")
-            continue
-        try:
-            loaded.predict(pu.X)
-        except Exception as error:
-            harm.append(f"predict raised {error!r} at {whole[place - 15 : place + 15]}")
-    assert not harm, "\n".join(harm)
-    assert n_refused > 100
+        else:  # padding, or the upper case of a name
+            np.testing.assert_array_equal(loaded.predict_proba(pu.X), model.predict_proba(pu.X))
+    assert n_refused > 350
 
 
 def test_a_safetensors_file_of_something_else_is_refused(path):

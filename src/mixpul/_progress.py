@@ -34,7 +34,9 @@ def progress_bar(
         task = bar.add_task(label, total=total, record="")
 
         def show(record: dict[str, float]) -> None:
-            text = "  ".join(f"{name} {record[name]:.3f}" for name in record if name != "epoch")
+            text = f"loss {record['loss']:.3f}"
+            if "pu_auc" in record:
+                text += f"  PU-AUC {record['pu_auc']:.3f}"
             bar.update(task, advance=1, record=text)
 
         yield show

@@ -20,6 +20,7 @@ __all__ = [
     "StrOptions",
     "as_generator",
     "check_finite",
+    "check_labels_present",
     "check_no_text",
     "split_labels",
 ]
@@ -32,12 +33,8 @@ def split_labels(y: ArrayLike, pos_label: Any = None) -> tuple[NDArray, NDArray[
 
     The larger value means "labeled positive" unless `pos_label` names the other one.
     """
+    check_labels_present(y)
     labels: NDArray = column_or_1d(y, warn=True)
-    if labels.dtype.kind == "f" and np.isnan(labels).any():
-        raise ValueError(
-            f"y contains NaN in {int(np.isnan(labels).sum())} rows; "
-            "PU labels are two values, e.g. 1 = labeled positive, 0 = unlabeled."
-        )
     check_classification_targets(labels)
     values = np.unique(labels)
     if len(values) > 2:
@@ -60,14 +57,30 @@ def split_labels(y: ArrayLike, pos_label: Any = None) -> tuple[NDArray, NDArray[
     if pos_label is None:
         if values.dtype.kind not in "biuf":
             warnings.warn(
-                f"y holds the text labels {_listed(values)}; {values[1]!r} is taken as the labeled "
-                "positive because it sorts last. Say which one it is with pos_label=.",
+                f"y holds the text labels {_listed(values)}; {_listed(values[1:])} is taken as the "
+                "labeled positive because it sorts last. Say which one it is with pos_label=.",
                 UserWarning,
                 stacklevel=3,
             )
     elif pos_label == values[0]:
         values = values[::-1].copy()
     return values, np.asarray(labels == values[1])
+
+
+def check_labels_present(y: Any) -> None:
+    """Refuse missing labels: NaN, None and pandas' NA."""
+    labels = np.asarray(y)
+    if labels.dtype.kind == "f":
+        n_missing = int(np.isnan(labels).sum())
+    elif labels.dtype.kind == "O":
+        n_missing = sum(map(_is_missing, labels.ravel()))
+    else:
+        return
+    if n_missing:
+        raise ValueError(
+            f"y is missing (NaN or None) in {n_missing} rows; PU labels are two values, e.g. "
+            "1 = labeled positive, 0 = unlabeled. If a missing label means unlabeled, fill it in."
+        )
 
 
 def check_no_text(X: Any) -> None:
@@ -107,7 +120,7 @@ def check_finite(X: Any, names: NDArray | None = None) -> None:
             return
         bad_columns = np.flatnonzero(is_bad.any(axis=tuple(i for i in range(X.ndim) if i != 1)))
         has_nan = np.isnan(X).any()
-    kind = "NaN" if has_nan else "infinity (inf)"
+    kind = "NaN" if has_nan else "infinity (inf), or a value too large for float32,"
     columns = [names[j] if names is not None else int(j) for j in bad_columns]
     raise ValueError(
         f"X contains {kind} in {_named(columns)}; drop or impute such values first, "
@@ -123,6 +136,11 @@ def as_generator(random_state: RandomStateLike) -> np.random.Generator:
     if isinstance(random_state, np.random.RandomState):
         return np.random.default_rng(random_state.randint(2**31 - 1))
     return np.random.default_rng(random_state)
+
+
+def _is_missing(value: Any) -> bool:
+    is_nan = isinstance(value, float | np.floating) and bool(np.isnan(value))
+    return value is None or is_nan or type(value).__name__ in {"NAType", "NaTType"}
 
 
 def _holds_text(column: NDArray) -> bool:

@@ -11,7 +11,7 @@ import torch
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import expit
 from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.model_selection import StratifiedKFold, train_test_split
+from sklearn.model_selection import StratifiedKFold
 from sklearn.utils.validation import check_is_fitted, validate_data
 from torch import Tensor, nn
 
@@ -21,6 +21,7 @@ from mixpul._validation import (
     StrOptions,
     as_generator,
     check_finite,
+    check_labels_present,
     check_no_text,
     split_labels,
 )
@@ -72,20 +73,21 @@ or array of shape (n_samples, channels, height, width)
         """
         self._validate_params()
         X, y = self._checked(X, y)
-        self.classes_, is_positive = split_labels(y, self.pos_label)
+        classes, is_positive = split_labels(y, self.pos_label)
         if is_positive.sum() < FEW_POSITIVES:
             warnings.warn(
-                f"Only {is_positive.sum()} rows are labeled positive; expect results that "
-                "depend on which ones. Below 5, neither scores nor settings can be relied on.",
+                f"Number of rows labeled positive: {is_positive.sum()}. Results will depend on "
+                f"which ones they are; label at least {FEW_POSITIVES}, better dozens.",
                 UserWarning,
                 stacklevel=2,
             )
         self._fit(X, is_positive)
+        self.classes_ = classes  # last: it marks the classifier as fitted
         return self
 
     def decision_function(self, X: ArrayLike) -> NDArray[np.float32]:
         """Score rows: logits, above 0 where the positive class is predicted."""
-        check_is_fitted(self)
+        check_is_fitted(self, "classes_")
         return self._scores(self._checked(X))
 
     def predict_proba(self, X: ArrayLike) -> NDArray[np.float32]:
@@ -113,6 +115,8 @@ or array of shape (n_samples, channels, height, width)
         """Rows as float32, refused with a reason if they cannot be used; with y at fit."""
         at_fit = not isinstance(y, str)
         check_no_text(X)
+        if at_fit and y is not None:
+            check_labels_present(y)
         # Finiteness is checked after the cast, so that values beyond float32 are found too.
         with np.errstate(over="ignore"):
             checked = validate_data(
@@ -222,22 +226,14 @@ class NeuralPUClassifier(PUClassifier):
     ) -> list[NDArray[np.bool_]]:
         """Masks of the rows each network may see."""
         n_folds = min(self.cross_fitting or 0, int(is_positive.sum()), int((~is_positive).sum()))
-        everything = np.arange(len(is_positive))
-        seed = int(random.integers(2**31))
         if n_folds >= 2:
-            folds = StratifiedKFold(n_folds, shuffle=True, random_state=seed)
-            held_out = [test for _, test in folds.split(everything, is_positive)]
-        elif self.early_stopping and n_folds != 1 and is_positive.sum() > 1:
-            _, test = train_test_split(
-                everything,
-                test_size=self.validation_fraction,
-                stratify=is_positive,
-                random_state=seed,
-            )
-            held_out = [test]
+            folds = StratifiedKFold(n_folds, shuffle=True, random_state=int(random.integers(2**31)))
+            held_out = [test for _, test in folds.split(is_positive, is_positive)]
+        elif self.early_stopping:
+            held_out = [hold_out(is_positive, self.validation_fraction, random)]
         else:
-            held_out = [everything[:0]]
-        return [~np.isin(everything, rows) for rows in held_out]
+            held_out = [np.empty(0, dtype=int)]
+        return [~np.isin(np.arange(len(is_positive)), rows) for rows in held_out]
 
     def _member(
         self,
@@ -301,10 +297,11 @@ class NeuralPUClassifier(PUClassifier):
             show(record)
             return stop
 
+        name = type(self).__name__.removesuffix("Classifier")
         weight_decay = self.weight_decay
         if weight_decay == "auto":
             weight_decay = DECAY_OF_ONE_POSITIVE / is_positive.sum()
-        with progress_bar(self.n_epochs, type(self).__name__, self.verbose) as show:
+        with progress_bar(self.n_epochs, name, self.verbose) as show:
             self.history_ = train(
                 students,
                 _Zipped([member._batches for member in members]),
@@ -318,16 +315,36 @@ class NeuralPUClassifier(PUClassifier):
             )
         average.finish()
         for member, net in zip(members, nets, strict=True):
-            refresh_batch_norm(net, (rows(some) for some in member._seen.split(self.batch_size)))
+            refresh_batch_norm(net, member._clean_batches(rows))
         self.n_epochs_ = average.n_epochs
         if len(members) > 1:
             self.oof_scores_ = average.scores()
         self.net_ = nets[0] if len(nets) == 1 else Averaged(nets)
         self._keep(members)
 
+    def _clean_batches(self, rows: Rows) -> Iterator[Tensor]:
+        """The rows this member has seen, as they are, in random order and even batches."""
+        order = torch.randperm(len(self._seen), generator=self._generator)
+        n_batches = max(1, len(order) // self.batch_size)
+        return (rows(self._seen[some]) for some in order.tensor_split(n_batches))
+
     def _scores(self, X: Any) -> NDArray[np.float32]:
         device = next(self.net_.parameters()).device
         return score_rows(self.net_, as_rows(X, device), torch.arange(X.shape[0]))
+
+
+def hold_out(
+    is_positive: NDArray[np.bool_], fraction: float, random: np.random.Generator
+) -> NDArray[np.intp]:
+    """Draw rows to be held out: of both kinds some are, and some are left; else none is."""
+    held_out = []
+    for kind in (is_positive, ~is_positive):
+        rows = np.flatnonzero(kind)
+        if len(rows) < 2:
+            return np.empty(0, dtype=int)
+        n = int(np.clip(round(fraction * len(rows)), 1, len(rows) - 1))
+        held_out.append(random.choice(rows, n, replace=False))
+    return np.concatenate(held_out)
 
 
 class _Zipped:

@@ -26,16 +26,24 @@ def main() -> None:
         sys.exit(1)
 
 
-@app.callback()
-def version(
-    show: Annotated[bool, typer.Option("--version", help="Show the version and exit.")] = False,
-) -> None:
-    """Learn from rows labeled positive and unlabeled rows."""
-    if show:
+def show_version(asked: bool) -> None:
+    if asked:
         from mixpul import __version__
 
         print(__version__)
         raise typer.Exit
+
+
+@app.callback()
+def common(
+    version: Annotated[
+        bool,
+        typer.Option(
+            "--version", callback=show_version, is_eager=True, help="Show the version and exit."
+        ),
+    ] = False,
+) -> None:
+    """Learn from rows labeled positive and unlabeled rows."""
 
 
 @app.command()

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from rich.console import Console
+from rich.markup import escape
 from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 from rich.table import Table
 from sklearn.ensemble import HistGradientBoostingClassifier
@@ -39,6 +40,7 @@ class Result:
 def run(out: Path, c: float, seed: int) -> None:
     """Fit, print the leaderboard, draw the picture into the folder `out`."""
     console = Console()
+    out.mkdir(parents=True, exist_ok=True)  # first: better to fail before the work than after
     X, y = datasets.load("spambase", return_X_y=True)
     X_train, X_test, y_train, y_test = datasets.paper_split(X, y, random_state=seed)
     pu = datasets.make_pu(X_train, y_train, c=c, random_state=seed)
@@ -70,9 +72,8 @@ def run(out: Path, c: float, seed: int) -> None:
     try:
         picture = draw(mixpul, pu, X_test, y_test)
     except ImportError:
-        console.print("No picture: it needs matplotlib; pip install 'mixpul[plots]'.")
+        console.print(escape("No picture: it needs matplotlib; pip install 'mixpul[plots]'."))
         return
-    out.mkdir(parents=True, exist_ok=True)
     write_whole(out / "demo.png", picture)
     console.print(f"Picture: {out / 'demo.png'}")
 

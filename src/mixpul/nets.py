@@ -4,6 +4,7 @@ import copy
 from collections.abc import Callable, Iterable, Sequence
 from itertools import pairwise
 from math import prod
+from numbers import Integral
 
 import torch
 from torch import Tensor, nn
@@ -86,8 +87,12 @@ def make_net(net: NetSpec, shape: tuple[int, ...]) -> nn.Module:
             raise TypeError(
                 f"net must return a torch.nn.Module for an input shape; got {type(built).__name__}."
             )
-        return OneLogit(built)
-    return MLP(shape, tuple(net))
+        # A copy: a callable that returns one and the same module must not tie networks together.
+        return OneLogit(copy.deepcopy(built))
+    widths = list(net)
+    if not all(isinstance(width, Integral) and width > 0 for width in widths):
+        raise ValueError(f"net must list widths of hidden layers, integers from 1 on; got {net!r}.")
+    return MLP(shape, [int(width) for width in widths])
 
 
 class OneLogit(nn.Module):

@@ -4,6 +4,7 @@ A file holds tensors, the class name, the parameters and what was learned, as te
 Loading looks the class up in a closed list and runs nothing from the file.
 """
 
+import hashlib
 import json
 import os
 from typing import Any
@@ -22,6 +23,7 @@ from mixpul.base import NeuralPUClassifier, PUClassifier
 from mixpul.methods.mixpul import MixPULClassifier
 from mixpul.miners import MINERS
 from mixpul.nets import Averaged, make_net
+from mixpul.training import own_torch_state
 
 __all__ = ["FORMAT", "load", "save"]
 
@@ -57,19 +59,22 @@ def save(model: PUClassifier, path: str | os.PathLike) -> None:
             f"save takes a fitted mixpul classifier ({', '.join(CLASSES)}); "
             f"got {type(model).__name__}."
         )
-    check_is_fitted(model)
+    check_is_fitted(model, "classes_")
     tensors: dict[str, torch.Tensor] = {}
     learned: dict[str, Any] = {}
     for name, value in vars(model).items():
+        if not _is_learned(name, type(model)):
+            continue
         if isinstance(value, nn.Module):
             members = list(value.members) if isinstance(value, Averaged) else [value]
             learned[name] = {"n_members": len(members)}
             for k, member in enumerate(members):
                 for key, tensor in member.state_dict().items():
-                    tensors[f"{name}.{k}.{key}"] = tensor.detach().cpu().contiguous()
+                    # Cloned: networks may tie weights, and the format allows no shared memory.
+                    tensors[f"{name}.{k}.{key}"] = tensor.detach().cpu().clone().contiguous()
         elif isinstance(value, np.ndarray) and value.dtype.kind in "biuf":
             tensors[name] = torch.from_numpy(np.ascontiguousarray(value))
-        elif name.endswith("_"):
+        else:
             learned[name] = _encoded(value)
     description = {
         "format": FORMAT,
@@ -79,7 +84,8 @@ def save(model: PUClassifier, path: str | os.PathLike) -> None:
         "params": {k: _encoded(v) for k, v in model.get_params(deep=False).items()},
         "learned": learned,
     }
-    write_whole(path, to_bytes(tensors, {"mixpul": json.dumps(description)}))
+    text = json.dumps(description)
+    write_whole(path, to_bytes(tensors, {"mixpul": text, "sha256": checksum(tensors, text)}))
 
 
 def load(path: str | os.PathLike, **params: Any) -> PUClassifier:
@@ -98,17 +104,23 @@ def load(path: str | os.PathLike, **params: Any) -> PUClassifier:
         On the CPU.
     """
     tensors, description = _read(path)
-    cls = CLASSES.get(description["class"])
-    if cls is None:
+    name = description["class"]
+    if name not in CLASSES:
         raise ValueError(
-            f"{os.fspath(path)!r} holds a {description['class']!r}; "
+            f"{os.fspath(path)!r} holds a {name!r}; "
             f"this version of mixpul loads {', '.join(CLASSES)}."
         )
-    try:
-        return _rebuilt(cls, tensors, description, params)
-    except (KeyError, TypeError, RuntimeError, AttributeError) as error:
+    if description["params"].get("net") == UNSTORED and "net" not in params:
         raise ValueError(
-            f"{os.fspath(path)!r} is not a whole mixpul model file: {error}"
+            "The model was fitted with a network of your own, which is not stored: "
+            "pass the same callable as load(path, net=...)."
+        )
+    try:
+        return _rebuilt(CLASSES[name], tensors, description, params)
+    except (KeyError, TypeError, AttributeError, ValueError, RuntimeError) as error:
+        reason = str(error).splitlines()[0] if str(error) else type(error).__name__
+        raise ValueError(
+            f"{os.fspath(path)!r} is not a whole mixpul model file: {reason}"
         ) from error
 
 
@@ -127,12 +139,28 @@ def _read(path: str | os.PathLike) -> tuple[dict[str, torch.Tensor], dict[str, A
         file_format = int(description["format"])
     except (KeyError, TypeError, ValueError) as error:
         raise ValueError(f"{name!r} is a safetensors file, but no mixpul model.") from error
+    # A newer format may count its checksum differently, so its number is looked at first.
     if file_format > FORMAT:
         raise ValueError(
             f"{name!r} has format {file_format}; this mixpul ({mixpul.__version__}) reads up to "
             f"{FORMAT}. Upgrade mixpul to load it."
         )
+    if metadata.get("sha256") != checksum(tensors, metadata["mixpul"]):
+        raise ValueError(f"{name!r} is broken: its content does not match its checksum.")
+    kinds = {"class": str, "row_shape": list, "params": dict, "learned": dict}
+    for key, kind in kinds.items():
+        if not isinstance(description.get(key), kind):
+            raise ValueError(f"{name!r} is not a whole mixpul model file: it has no {key!r}.")
     return tensors, description
+
+
+def checksum(tensors: dict[str, torch.Tensor], description: str) -> str:
+    """Tell a file that was damaged on the way; this is no protection against forgery."""
+    digest = hashlib.sha256(description.encode())
+    for name in sorted(tensors):
+        digest.update(f"{name} {tensors[name].dtype} {tuple(tensors[name].shape)}".encode())
+        digest.update(tensors[name].contiguous().numpy().tobytes())
+    return digest.hexdigest()
 
 
 def _rebuilt(
@@ -144,36 +172,45 @@ def _rebuilt(
     stored = {k: v for k, v in description["params"].items() if v != UNSTORED}
     model = cls(**({k: _decoded(v) for k, v in stored.items()} | params))
     model._row_shape = tuple(description["row_shape"])
-    for name, value in description["learned"].items():
-        if name == "net_":
-            if description["params"]["net"] == UNSTORED and "net" not in params:
-                raise ValueError(
-                    "The model was fitted with a network of your own, which is not stored: "
-                    "pass the same callable as load(path, net=...)."
-                )
-            model.net_ = _rebuilt_net(model, tensors, value["n_members"])
-        else:
-            setattr(model, name, _decoded(value))
-    for name, tensor in tensors.items():
-        if "." not in name:
-            setattr(model, name, tensor.numpy())
+    learned = {name: _decoded(value) for name, value in description["learned"].items()}
+    learned |= {name: tensor.numpy() for name, tensor in tensors.items() if "." not in name}
+    if isinstance(model, NeuralPUClassifier):
+        learned["net_"] = _rebuilt_net(model, tensors, learned["net_"]["n_members"])
+    for name, value in learned.items():
+        if not _is_learned(name, cls):
+            raise ValueError(f"{name!r} is nothing that a {cls.__name__} learns.")
+        setattr(model, name, value)
+    for name in ("classes_", "n_features_in_"):
+        if not hasattr(model, name):
+            raise ValueError(f"it has no {name!r}.")
     return model
 
 
 def _rebuilt_net(
     model: NeuralPUClassifier, tensors: dict[str, torch.Tensor], n_members: int
 ) -> nn.Module:
-    # On the meta device: no time spent on random weights, no random state touched.
-    with torch.device("meta"):
-        members = [make_net(model.net, model._row_shape) for _ in range(n_members)]
-    for k, member in enumerate(members):
+    if n_members < 1:
+        raise ValueError("it has no networks.")
+    members = []
+    for k in range(n_members):
+        with own_torch_state(seed=0, one_thread=False):  # the random start is overwritten
+            member = make_net(model.net, model._row_shape)
         prefix = f"net_.{k}."
         state = {
             key.removeprefix(prefix): v for key, v in tensors.items() if key.startswith(prefix)
         }
-        member.load_state_dict(state, assign=True)
+        try:
+            member.load_state_dict(state)
+        except RuntimeError as error:
+            raise ValueError("its tensors do not fit the network.") from error
+        members.append(member)
     net = members[0] if n_members == 1 else Averaged(members)
     return net.eval().requires_grad_(False)
+
+
+def _is_learned(name: str, cls: type[PUClassifier]) -> bool:
+    """Whether `name` may be set from a file: what fit learns, never a method or an internal."""
+    return name.endswith("_") and not name.startswith("_") and not hasattr(cls, name)
 
 
 # What stands in a file for a parameter that has no plain form: a callable, an object of yours.
@@ -182,6 +219,8 @@ UNSTORED = {"unstored": True}
 
 def _encoded(value: Any) -> Any:
     """Plain JSON for numbers, text, lists, arrays of text, and miners of ours."""
+    if isinstance(value, np.ndarray) and value.dtype.kind in "biuf":
+        return value.tolist()
     if isinstance(value, np.ndarray):
         return {"array": value.tolist(), "dtype": "object" if value.dtype == object else "str"}
     if isinstance(value, np.generic):
