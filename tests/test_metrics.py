@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy.stats import norm
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import roc_auc_score
 from sklearn.model_selection import GridSearchCV, cross_val_score
@@ -11,6 +12,7 @@ from sklearn.neighbors import KNeighborsClassifier
 
 from mixpul.metrics import (
     Estimate,
+    accuracy_threshold,
     auc_interval,
     corrected_auc_score,
     pu_auc_score,
@@ -202,3 +204,59 @@ def test_the_scorer_serves_cross_validation_and_grid_search():
     assert np.isfinite(folds).all()
     search = GridSearchCV(LogisticRegression(), {"C": [0.1, 1]}, scoring=pu_auc_scorer, cv=3)
     assert 0 <= search.fit(X, s).best_score_ <= 1
+
+
+def gaussian_score(x, prior):
+    """The exact balanced score g = p+ / (p+ + p_u) of N(1, 1) against N(-1, 1)."""
+    positive, negative = norm.pdf(x, 1), norm.pdf(x, -1)
+    return positive / (positive + prior * positive + (1 - prior) * negative)
+
+
+def gaussian_error(x, prior):
+    """Share of wrong answers if everything above x is called positive."""
+    return prior * norm.cdf(x, 1) + (1 - prior) * norm.sf(x, -1)
+
+
+@pytest.mark.parametrize(
+    ("prior", "threshold", "x", "error"),
+    [
+        (0.32, 0.609756, 0.376886, 0.14262),
+        (0.1, 0.833333, None, 0.07006),
+        (0.4, 0.555556, 0.202733, None),
+    ],
+)
+def test_accuracy_threshold_of_two_gaussians(prior, threshold, x, error):
+    assert accuracy_threshold(prior) == pytest.approx(threshold, abs=1e-6)
+    assert accuracy_threshold(prior) == pytest.approx(1 / (1 + 2 * prior))
+    cut = 0.5 * np.log((1 - prior) / prior)
+    assert gaussian_score(cut, prior) == pytest.approx(threshold, abs=1e-6)
+    if x is not None:
+        assert cut == pytest.approx(x, abs=1e-6)
+    if error is not None:
+        assert gaussian_error(cut, prior) == pytest.approx(error, abs=1e-5)
+        assert gaussian_error(0, prior) == pytest.approx(0.15866, abs=1e-5)
+    assert min(gaussian_error(cut + d, prior) for d in (-0.01, 0.01)) > gaussian_error(cut, prior)
+
+
+def test_half_is_the_equal_prior_cut_whatever_the_prior():
+    for prior in (0.05, 0.32, 0.9):
+        assert gaussian_score(0, prior) == pytest.approx(0.5)
+        assert accuracy_threshold(prior, population_prior=0.5) == pytest.approx(0.5)
+
+
+def test_accuracy_threshold_for_another_population():
+    # CIFAR-10, vehicles against animals, 1,000 labeled of 20,000
+    assert accuracy_threshold(19 / 49, population_prior=0.4) == pytest.approx(0.5568, abs=1e-4)
+    with pytest.raises(ValueError, match="share between 0 and 1"):
+        accuracy_threshold(1.0)
+
+
+def test_the_scorer_takes_the_last_class_as_positive():
+    class Reversed:
+        classes_ = np.array(["unknown", "known"])
+
+        def decision_function(self, X):
+            return X[:, 0]
+
+    X, y = np.array([[3.0], [2.0], [1.0], [0.0]]), ["known", "known", "unknown", "unknown"]
+    assert pu_auc_scorer(Reversed(), X, y) == 1.0

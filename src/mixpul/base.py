@@ -18,6 +18,7 @@ from torch import Tensor, nn
 from mixpul._progress import progress_bar
 from mixpul._validation import (
     Interval,
+    RandomStateLike,
     StrOptions,
     as_generator,
     check_finite,
@@ -25,7 +26,7 @@ from mixpul._validation import (
     check_no_text,
     split_labels,
 )
-from mixpul.nets import NETS, Averaged, make_net, refresh_batch_norm
+from mixpul.nets import NETS, Averaged, NetSpec, make_net, refresh_batch_norm
 from mixpul.selection import EpochAverage
 from mixpul.training import (
     Batch,
@@ -175,12 +176,49 @@ class NeuralPUClassifier(PUClassifier):
         "early_stopping": ["boolean"],
         "validation_fraction": [Interval(Real, 0, 1, closed="neither")],
         "patience": [Interval(Integral, 1, None, closed="left")],
-        "random_state": ["random_state"],
+        "random_state": ["random_state", np.random.Generator],
         "device": [str, torch.device],
         "verbose": ["verbose"],
     }
 
     net_: nn.Module
+
+    def __init__(
+        self,
+        *,
+        net: NetSpec = "skip-mlp",
+        n_epochs: int = 30,
+        learning_rate: float = 0.02,
+        optimizer: str = "sgd",
+        momentum: float = 0.9,
+        weight_decay: float | str = "auto",
+        batch_size: int = 128,
+        max_steps: int | None = 500,
+        cross_fitting: int | None = 5,
+        early_stopping: bool = True,
+        validation_fraction: float = 0.2,
+        patience: int = 10,
+        pos_label: Any = None,
+        random_state: RandomStateLike = None,
+        device: str | torch.device = "auto",
+        verbose: int = 0,
+    ) -> None:
+        self.net = net
+        self.n_epochs = n_epochs
+        self.learning_rate = learning_rate
+        self.optimizer = optimizer
+        self.momentum = momentum
+        self.weight_decay = weight_decay
+        self.batch_size = batch_size
+        self.max_steps = max_steps
+        self.cross_fitting = cross_fitting
+        self.early_stopping = early_stopping
+        self.validation_fraction = validation_fraction
+        self.patience = patience
+        self.pos_label = pos_label
+        self.random_state = random_state
+        self.device = device
+        self.verbose = verbose
 
     # -- what a method may write ------------------------------------------------------------
 
@@ -298,9 +336,10 @@ class NeuralPUClassifier(PUClassifier):
             return stop
 
         name = type(self).__name__.removesuffix("Classifier")
-        weight_decay = self.weight_decay
-        if weight_decay == "auto":
-            weight_decay = DECAY_OF_ONE_POSITIVE / is_positive.sum()
+        if isinstance(self.weight_decay, str):  # "auto"
+            weight_decay = DECAY_OF_ONE_POSITIVE / float(is_positive.sum())
+        else:
+            weight_decay = self.weight_decay
         with progress_bar(self.n_epochs, name, self.verbose) as show:
             self.history_ = train(
                 students,

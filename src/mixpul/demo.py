@@ -52,12 +52,12 @@ def run(out: Path, c: float, seed: int) -> None:
     results = [
         judged("MixPUL", mixpul, pu, X_test, y_test, seed),
         judged(
-            "logistic regression, unlabeled = negative",
+            "logistic regression, unlabeled as negative",
             prepared(LogisticRegression(max_iter=1000)),
             pu, X_test, y_test, seed,
         ),
         judged(
-            "gradient boosting, unlabeled = negative",
+            "gradient boosting, unlabeled as negative",
             prepared(HistGradientBoostingClassifier(random_state=seed)),
             pu, X_test, y_test, seed,
         ),
@@ -105,8 +105,8 @@ def judged(
 def leaderboard(results: list[Result]) -> Table:
     table = Table(title="Leaderboard")
     table.add_column("method")
-    table.add_column("AUC (hidden truth, test)", justify="right")
-    table.add_column("PU-AUC (out of fold)", justify="right")
+    table.add_column("AUC\nhidden truth", justify="right")
+    table.add_column("PU-AUC\nout of fold", justify="right")
     table.add_column("seconds", justify="right")
     ranked = sorted(results, key=lambda result: -result.auc)
     for result in ranked:
@@ -149,11 +149,13 @@ def draw(model: Pipeline, pu: PUData, X_test: NDArray, y_test: NDArray) -> bytes
         curves.plot(epochs, [record[term] for record in mixpul.history_], label=term)
     right = curves.twinx()
     right.plot(epochs, [record["pu_auc"] for record in mixpul.history_], "k--", label="PU-AUC")
-    right.set_ylabel("held-out PU-AUC")
+    low, high = right.get_ylim()
+    right.set(ylabel="held-out PU-AUC", ylim=(low - 0.02, high + 0.02))  # noise looks like noise
     curves.axvline(mixpul.n_epochs_, color="0.4", linestyle=":", linewidth=1)
     curves.set(title="Training: loss terms and held-out PU-AUC", xlabel="epoch", ylabel="loss")
     handles = [*curves.get_lines()[:3], *right.get_lines()]
-    curves.legend(handles=handles, frameon=False, loc="center right")
+    curves.legend(handles=handles, frameon=False, loc="upper center", ncols=2)
+    curves.set_ylim(top=1.3 * curves.get_ylim()[1])  # room for the legend
 
     content = BytesIO()
     FigureCanvasAgg(figure).print_png(content)

@@ -11,12 +11,18 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import ndtri
 from scipy.stats import rankdata
-from sklearn.metrics import make_scorer
 from sklearn.utils.validation import column_or_1d
 
 from mixpul._validation import split_labels
 
-__all__ = ["Estimate", "auc_interval", "corrected_auc_score", "pu_auc_score", "pu_auc_scorer"]
+__all__ = [
+    "Estimate",
+    "accuracy_threshold",
+    "auc_interval",
+    "corrected_auc_score",
+    "pu_auc_score",
+    "pu_auc_scorer",
+]
 
 
 class Estimate(NamedTuple):
@@ -179,8 +185,61 @@ def auc_interval(
     return Estimate(auc, se, auc - half_width, auc + half_width)
 
 
-pu_auc_scorer = make_scorer(pu_auc_score, response_method=("decision_function", "predict_proba"))
-"""Scorer for `cross_val_score` and `GridSearchCV` on PU labels (the larger one is positive)."""
+def pu_auc_scorer(estimator: Any, X: Any, y: ArrayLike) -> float:
+    """PU-AUC of a fitted classifier, for ``scoring=`` in `cross_val_score` and `GridSearchCV`.
+
+    The last of the estimator's `classes_` counts as labeled positive.
+
+    Examples
+    --------
+    >>> from sklearn.linear_model import LogisticRegression
+    >>> from sklearn.model_selection import cross_val_score
+    >>> from mixpul import datasets
+    >>> from mixpul.metrics import pu_auc_scorer
+    >>> X, y = datasets.load("titanic", return_X_y=True)
+    >>> pu = datasets.make_pu(X, y, c=0.5, random_state=0)
+    >>> model = LogisticRegression(class_weight="balanced")
+    >>> bool(cross_val_score(model, pu.X, pu.s, scoring=pu_auc_scorer).mean() > 0.6)
+    True
+    """
+    if hasattr(estimator, "decision_function"):
+        scores = estimator.decision_function(X)
+    else:
+        scores = estimator.predict_proba(X)[:, 1]
+    return pu_auc_score(y, scores, pos_label=estimator.classes_[1])
+
+
+def accuracy_threshold(prior: float, *, population_prior: float | None = None) -> float:
+    r"""Score above which predicting "positive" gives the highest accuracy.
+
+    For scores :math:`g = p_+ / (p_+ + p_u)`, which a classifier trained on equally many positives
+    and unlabeled rows aims at. With :math:`k = (1-\pi_t) / \pi_t` the density ratio
+    :math:`p_+ / p_u` to cut at is :math:`r = k / (1 - \pi_U + k \pi_U)`, and the score
+    :math:`r / (1 + r)`. Mixup, the margin term and early stopping move scores away from g, so
+    check the cut on held-out rows.
+
+    Parameters
+    ----------
+    prior : float in (0, 1)
+        Share of positives among the unlabeled rows, :math:`\pi_U`.
+    population_prior : float in (0, 1), optional
+        Share of positives where the classifier will be used, :math:`\pi_t`; by default `prior`.
+
+    Examples
+    --------
+    >>> from mixpul.metrics import accuracy_threshold
+    >>> round(accuracy_threshold(0.1), 4)
+    0.8333
+    >>> accuracy_threshold(0.5)
+    0.5
+    """
+    target = prior if population_prior is None else population_prior
+    for name, value in (("prior", prior), ("population_prior", target)):
+        if not 0 < value < 1:
+            raise ValueError(f"{name} must be a share between 0 and 1; got {value!r}.")
+    k = (1 - target) / target
+    ratio = k / (1 - prior + k * prior)
+    return ratio / (1 + ratio)
 
 
 def _checked_scores(scores: ArrayLike, is_positive: NDArray[np.bool_]) -> NDArray[np.float64]:

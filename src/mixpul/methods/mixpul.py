@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, clone
 from torch import Tensor, nn
 
-from mixpul._validation import HasMethods, Interval, StrOptions, as_generator
+from mixpul._validation import HasMethods, Interval, RandomStateLike, StrOptions, as_generator
 from mixpul.base import NeuralPUClassifier
 from mixpul.losses import consistency, mix, pairwise_margin
 from mixpul.miners import MINERS, NegativeMiner
@@ -60,7 +60,7 @@ class MixPULClassifier(NeuralPUClassifier):
         Share of the epochs before L_U sets in.
     n_epochs : int, default=30
         Most epochs to train. An epoch is one pass over the unlabeled rows.
-    learning_rate : float, default=0.01
+    learning_rate : float, default=0.02
     optimizer : {'sgd', 'adam'}, default='sgd'
         SGD takes Nesterov momentum.
     momentum : float, default=0.9
@@ -81,7 +81,7 @@ class MixPULClassifier(NeuralPUClassifier):
         Epochs without progress after which training stops.
     pos_label : label or None, default=None
         The label of labeled positives; by default the larger one.
-    random_state : int, RandomState instance or None, default=None
+    random_state : int, RandomState, Generator or None, default=None
     device : str or torch.device, default='auto'
         'auto' takes a CUDA device if there is one, else the CPU.
     verbose : int, default=0
@@ -145,7 +145,7 @@ class MixPULClassifier(NeuralPUClassifier):
         ema_decay: float = 0.999,
         warmup: float = 0.25,
         n_epochs: int = 30,
-        learning_rate: float = 0.01,
+        learning_rate: float = 0.02,
         optimizer: str = "sgd",
         momentum: float = 0.9,
         weight_decay: float | str = "auto",
@@ -156,11 +156,28 @@ class MixPULClassifier(NeuralPUClassifier):
         validation_fraction: float = 0.2,
         patience: int = 10,
         pos_label: Any = None,
-        random_state: int | np.random.RandomState | None = None,
+        random_state: RandomStateLike = None,
         device: str | torch.device = "auto",
         verbose: int = 0,
     ) -> None:
-        self.net = net
+        super().__init__(
+            net=net,
+            n_epochs=n_epochs,
+            learning_rate=learning_rate,
+            optimizer=optimizer,
+            momentum=momentum,
+            weight_decay=weight_decay,
+            batch_size=batch_size,
+            max_steps=max_steps,
+            cross_fitting=cross_fitting,
+            early_stopping=early_stopping,
+            validation_fraction=validation_fraction,
+            patience=patience,
+            pos_label=pos_label,
+            random_state=random_state,
+            device=device,
+            verbose=verbose,
+        )
         self.miner = miner
         self.negative_fraction = negative_fraction
         self.alpha = alpha
@@ -169,21 +186,6 @@ class MixPULClassifier(NeuralPUClassifier):
         self.margin = margin
         self.ema_decay = ema_decay
         self.warmup = warmup
-        self.n_epochs = n_epochs
-        self.learning_rate = learning_rate
-        self.optimizer = optimizer
-        self.momentum = momentum
-        self.weight_decay = weight_decay
-        self.batch_size = batch_size
-        self.max_steps = max_steps
-        self.cross_fitting = cross_fitting
-        self.early_stopping = early_stopping
-        self.validation_fraction = validation_fraction
-        self.patience = patience
-        self.pos_label = pos_label
-        self.random_state = random_state
-        self.device = device
-        self.verbose = verbose
 
     @classmethod
     def from_paper(cls, **params: Any) -> Self:
