@@ -5,6 +5,7 @@ python benchmarks/overhead.py
 
 import copy
 import time
+from collections.abc import Callable
 
 import numpy as np
 import torch
@@ -57,7 +58,7 @@ def bare_loop(X: np.ndarray, y: np.ndarray) -> None:
                 torch._foreach_lerp_(*pairs, max(1 / (step + 1), 1e-3))
 
 
-def seconds(run: "callable") -> float:
+def seconds(run: Callable[[], object]) -> float:
     start = time.perf_counter()
     run()
     return time.perf_counter() - start

@@ -159,8 +159,8 @@ class NeuralPUClassifier(PUClassifier):
 
     With `cross_fitting` = k the labeled and the unlabeled rows are dealt into k folds and k
     networks train side by side, each without one fold. Their logits on the rows they have not
-    seen give an honest PU-AUC after every epoch, by which the epoch is picked; the classifier is
-    the mean of the k networks at that epoch.
+    seen give an honest PU-AUC after every epoch, by which epochs are weighed (`EpochAverage`); the
+    classifier is the mean of the k networks.
     """
 
     _parameter_constraints: dict = {
@@ -193,7 +193,7 @@ class NeuralPUClassifier(PUClassifier):
         momentum: float = 0.9,
         weight_decay: float | str = "auto",
         batch_size: int = 128,
-        max_steps: int | None = 500,
+        max_steps: int | None = 250,
         cross_fitting: int | None = 5,
         early_stopping: bool = True,
         validation_fraction: float = 0.2,

@@ -212,11 +212,12 @@ def pu_auc_scorer(estimator: Any, X: Any, y: ArrayLike) -> float:
 def accuracy_threshold(prior: float, *, population_prior: float | None = None) -> float:
     r"""Score above which predicting "positive" gives the highest accuracy.
 
-    For scores :math:`g = p_+ / (p_+ + p_u)`, which a classifier trained on equally many positives
-    and unlabeled rows aims at. With :math:`k = (1-\pi_t) / \pi_t` the density ratio
+    For scores :math:`g = p_+ / (p_+ + p_u)`, the optimum of the squared or the log loss on equally
+    many positives and unlabeled rows. With :math:`k = (1-\pi_t) / \pi_t` the density ratio
     :math:`p_+ / p_u` to cut at is :math:`r = k / (1 - \pi_U + k \pi_U)`, and the score
-    :math:`r / (1 + r)`. Mixup, the margin term and early stopping move scores away from g, so
-    check the cut on held-out rows.
+    :math:`r / (1 + r)`. It holds for scores that are g. The margin term stretches scores
+    away from 0.5 (threefold at ``gamma=1``, ``margin=1``), so for `MixPULClassifier` either
+    train with ``gamma=0`` or cut where the expected share of held-out rows lies above.
 
     Parameters
     ----------

@@ -7,6 +7,7 @@ Loading looks the class up in a closed list and runs nothing from the file.
 import hashlib
 import json
 import os
+import warnings
 from typing import Any
 
 import numpy as np
@@ -114,6 +115,14 @@ def load(path: str | os.PathLike, **params: Any) -> PUClassifier:
         raise ValueError(
             "The model was fitted with a network of your own, which is not stored: "
             "pass the same callable as load(path, net=...)."
+        )
+    miner = description["params"].get("miner")
+    if miner == UNSTORED and "miner" not in params:
+        warnings.warn(
+            "The model was fitted with a miner of your own, which is not stored. Predictions do "
+            "not need it; to fit again with it, pass load(path, miner=...).",
+            UserWarning,
+            stacklevel=2,
         )
     try:
         return _rebuilt(CLASSES[name], tensors, description, params)

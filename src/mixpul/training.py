@@ -174,17 +174,18 @@ class PUBatches:
 def as_rows(X: Any, device: torch.device) -> Rows:
     """Return a function that fetches rows of `X` by number as float32 on `device`.
 
-    A dense array is held once, on the device; an array mapped from disk stays there; sparse rows
-    become dense only in the batch.
+    A dense array is held once, on the device; on the CPU that is the array itself, so that one
+    mapped from disk stays there. Sparse rows become dense only in the batch.
     """
     if isinstance(X, np.ndarray):
         tensor = as_tensor(X).to(device)
-        return lambda indices: tensor[indices.to(device)]
+        # index_select copies whole rows; plain indexing takes twice as long.
+        return lambda indices: tensor.index_select(0, indices.to(device))
     return lambda indices: as_tensor(X[indices.numpy()].toarray()).to(device)
 
 
 def as_tensor(X: NDArray) -> Tensor:
-    """View `X` as a float32 tensor; copied only if it is of another type or read-only.
+    """View `X` as a float32 tensor; copied only if it is of another type.
 
     Read-only arrays are common (memory maps, joblib's workers), and torch would warn of them.
     """

@@ -32,8 +32,8 @@ class MixPULClassifier(NeuralPUClassifier):
     positives should outrank unlabeled rows by `margin` (L_PU). Targets of unlabeled rows come from
     a teacher, the moving average of the network; the teacher also predicts.
 
-    The defaults are ours: several networks, each of which leaves out one fold of the rows, and
-    whose number of epochs is picked by the PU-AUC on the rows left out. `from_paper` gives the
+    The defaults are ours: several networks, each of which leaves out one fold of the rows, averaged
+    over the epochs that do well by the PU-AUC on the rows left out. `from_paper` gives the
     published settings. Standardise the features first.
 
     Parameters
@@ -69,12 +69,13 @@ class MixPULClassifier(NeuralPUClassifier):
         memorised.
     batch_size : int, default=128
         Rows of each kind (positive, negative, unlabeled) per step.
-    max_steps : int or None, default=500
+    max_steps : int or None, default=250
         Most steps per epoch: bounds the time on large tables.
     cross_fitting : int or None, default=5
         Number of folds and networks; None trains a single network.
     early_stopping : bool, default=True
-        Whether to pick the epoch by held-out PU-AUC; otherwise the last one is taken.
+        Whether to stop, and to average over the best epochs, by held-out PU-AUC; otherwise the
+        network is the one after the last epoch.
     validation_fraction : float, default=0.2
         Share of the rows that a single network leaves out to be stopped by.
     patience : int, default=10
@@ -94,7 +95,7 @@ class MixPULClassifier(NeuralPUClassifier):
     net_ : torch.nn.Module
         The trained network; one logit per row.
     n_epochs_ : int
-        The epoch that was picked.
+        The epoch with the highest held-out PU-AUC, or the last one without early stopping.
     history_ : list of dict
         Per epoch the mean of each loss term over steps and networks, and the held-out PU-AUC.
     oof_scores_ : ndarray of shape (n_samples,)
@@ -150,7 +151,7 @@ class MixPULClassifier(NeuralPUClassifier):
         momentum: float = 0.9,
         weight_decay: float | str = "auto",
         batch_size: int = 128,
-        max_steps: int | None = 500,
+        max_steps: int | None = 250,
         cross_fitting: int | None = 5,
         early_stopping: bool = True,
         validation_fraction: float = 0.2,
@@ -242,7 +243,7 @@ class MixPULClassifier(NeuralPUClassifier):
         """Mix rows and targets with those of a permutation, one weight for all."""
         weight = self._rng.beta(self.alpha, self.alpha)
         partner = torch.randperm(len(x), generator=self._generator).to(x.device)
-        return mix(x, x[partner], weight), mix(y, y[partner], weight)
+        return mix(x, x.index_select(0, partner), weight), mix(y, y[partner], weight)
 
     def _ramp(self, progress: float) -> float:
         """Weight of L_U: none in the warm-up, then a smooth rise to 1."""
