@@ -5,7 +5,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 
-.PHONY: setup demo test check test-slow bench lint clean
+.PHONY: help setup demo test check bench lint clean
 .DEFAULT_GOAL := help
 
 help:  ## show this list
@@ -24,9 +24,9 @@ $(STAMP): pyproject.toml constraints.txt
 demo: $(STAMP)  ## MixPUL against its rivals on a bundled data set; prints a leaderboard, draws a picture
 	$(BIN)/mixpul demo
 
-test: check  ## format, lint, types and tests; what CI runs
+test: check  ## what CI runs
 
-check: lint
+check: lint  ## format, lint, types and tests
 	$(BIN)/python -m pytest
 
 lint: $(STAMP)  ## format, lint and types only
@@ -34,13 +34,11 @@ lint: $(STAMP)  ## format, lint and types only
 	$(BIN)/ruff check .
 	$(BIN)/mypy
 
-test-slow: $(STAMP)  ## the tests that take minutes
-	$(BIN)/python -m pytest -m slow
-
-bench: $(STAMP)  ## speed as ratios measured in one run, then quality (about an hour)
+bench: $(STAMP)  ## speed as ratios measured in one run, then the quality table (a quarter of an hour)
 	$(BIN)/python benchmarks/step.py
 	$(BIN)/python benchmarks/overhead.py
 	$(BIN)/python benchmarks/imports.py
+	$(BIN)/python benchmarks/miners.py
 	$(BIN)/python benchmarks/quality.py
 
 clean:  ## remove .venv, caches and what the demo wrote

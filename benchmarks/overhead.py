@@ -4,14 +4,13 @@ python benchmarks/overhead.py
 """
 
 import copy
-import time
-from collections.abc import Callable
 
 import numpy as np
 import torch
 from torch import nn
 
 from mixpul import MixPULClassifier
+from step import seconds
 
 N_ROWS, N_FEATURES, N_POSITIVE, BATCH, EPOCHS, ROUNDS = 6_000, 50, 500, 128, 5, 7
 
@@ -56,12 +55,6 @@ def bare_loop(X: np.ndarray, y: np.ndarray) -> None:
             step += 1
             with torch.no_grad():
                 torch._foreach_lerp_(*pairs, max(1 / (step + 1), 1e-3))
-
-
-def seconds(run: Callable[[], object]) -> float:
-    start = time.perf_counter()
-    run()
-    return time.perf_counter() - start
 
 
 def main() -> None:

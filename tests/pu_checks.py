@@ -1,5 +1,8 @@
 """What every PU classifier must do, beyond scikit-learn's checks. Each check takes one unfitted."""
 
+import tempfile
+from pathlib import Path
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -35,7 +38,7 @@ def check_labels_of_any_kind_give_the_same_scores(estimator):
     assert model.classes_.tolist() == ["unknown", "known"]
 
 
-def check_arrays_of_any_kind_give_the_same_scores(estimator, tmp_path_factory=None):
+def check_arrays_of_any_kind_give_the_same_scores(estimator):
     whole = np.round(4 * X)  # small integers: exact in every type below
     expected = clone(estimator).set_params(random_state=0).fit(whole, Y).decision_function(whole)
     kinds = {
@@ -51,8 +54,6 @@ def check_arrays_of_any_kind_give_the_same_scores(estimator, tmp_path_factory=No
 
 
 def check_memory_maps_are_read_only_and_not_copied(estimator):
-    import tempfile
-
     with tempfile.TemporaryDirectory() as folder:
         np.save(f"{folder}/X.npy", X)
         mapped = np.load(f"{folder}/X.npy", mmap_mode="r")
@@ -112,9 +113,6 @@ def check_rows_are_scored_one_by_one(estimator):
 
 
 def check_save_and_load_give_the_same_scores_to_the_bit(estimator):
-    import tempfile
-    from pathlib import Path
-
     model = estimator.set_params(random_state=0).fit(X, Y)
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "model"

@@ -2,7 +2,6 @@
 
 import inspect
 
-import numpy as np
 import pytest
 from sklearn.base import clone
 from sklearn.utils.estimator_checks import parametrize_with_checks
@@ -52,8 +51,5 @@ def test_every_parameter_is_documented_in_order():
 
 
 def test_cheap_settings_are_the_only_departure_from_the_defaults():
-    assert ESTIMATORS[0].set_params(n_epochs=30, batch_size=128).get_params() == (
-        MixPULClassifier().get_params()
-    )
-    ESTIMATORS[0].set_params(n_epochs=20, batch_size=32)
-    assert np.isfinite(ESTIMATORS[0].learning_rate)
+    cheap, default = ESTIMATORS[0].get_params(), MixPULClassifier().get_params()
+    assert {name for name in default if cheap[name] != default[name]} == {"n_epochs", "batch_size"}

@@ -128,6 +128,13 @@ def test_a_single_network_stops_early():
     assert not isinstance(model.net_, Averaged)
 
 
+def test_a_new_fit_forgets_what_an_old_one_learned():
+    model = MixPULClassifier(**QUICK).fit(X, Y)
+    model.set_params(cross_fitting=None).fit(X, Y)
+    assert not hasattr(model, "oof_scores_")
+    assert not isinstance(model.net_, Averaged)
+
+
 def test_mined_negatives_are_as_many_as_asked_for_and_surest_first():
     model = MixPULClassifier(miner="dist", negative_fraction=0.25, cross_fitting=None, **QUICK)
     model.set_params(early_stopping=False).fit(X, Y)

@@ -188,7 +188,7 @@ class NeuralPUClassifier(PUClassifier):
         *,
         net: NetSpec = "skip-mlp",
         n_epochs: int = 30,
-        learning_rate: float = 0.02,
+        learning_rate: float = 0.04,
         optimizer: str = "sgd",
         momentum: float = 0.9,
         weight_decay: float | str = "auto",
@@ -271,7 +271,10 @@ class NeuralPUClassifier(PUClassifier):
             held_out = [hold_out(is_positive, self.validation_fraction, random)]
         else:
             held_out = [np.empty(0, dtype=int)]
-        return [~np.isin(np.arange(len(is_positive)), rows) for rows in held_out]
+        seen = np.ones((len(held_out), len(is_positive)), dtype=bool)
+        for mask, rows in zip(seen, held_out, strict=True):
+            mask[rows] = False
+        return list(seen)
 
     def _member(
         self,
@@ -290,10 +293,8 @@ class NeuralPUClassifier(PUClassifier):
         member._held_out = torch.from_numpy(np.flatnonzero(~seen))
         member.net_ = make_net(self.net, self._row_shape).to(device)
         member._prepare()
-        positive, unlabeled = (
-            np.flatnonzero(seen & is_positive),
-            np.flatnonzero(seen & ~is_positive),
-        )
+        positive = np.flatnonzero(seen & is_positive)
+        unlabeled = np.flatnonzero(seen & ~is_positive)
         member._batches = PUBatches(
             rows,
             torch.from_numpy(positive),
@@ -308,7 +309,7 @@ class NeuralPUClassifier(PUClassifier):
     def _train_together(
         self, members: list[Self], rows: Rows, is_positive: NDArray[np.bool_]
     ) -> None:
-        """Train all members step by step in one loop, and keep their best epoch."""
+        """Train all members step by step in one loop, and average them over their best epochs."""
         students = nn.ModuleList([member.net_ for member in members])
         nets = [member._best_net() for member in members]
         average = EpochAverage(
@@ -356,6 +357,7 @@ class NeuralPUClassifier(PUClassifier):
         for member, net in zip(members, nets, strict=True):
             refresh_batch_norm(net, member._clean_batches(rows))
         self.n_epochs_ = average.n_epochs
+        self.__dict__.pop("oof_scores_", None)  # of an earlier fit
         if len(members) > 1:
             self.oof_scores_ = average.scores()
         self.net_ = nets[0] if len(nets) == 1 else Averaged(nets)

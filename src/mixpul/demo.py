@@ -142,7 +142,7 @@ def draw(model: Pipeline, pu: PUData, X_test: NDArray, y_test: NDArray) -> bytes
             axes.hist(scores[mask], bins, density=True, alpha=0.6, color=colour, label=name)
         axes.set(title=title, xlabel="score", ylabel="density")
         axes.axvline(0.5, color="0.4", linestyle=":", linewidth=1)
-        axes.legend(frameon=False)
+        axes.legend(frameon=False, loc="upper center")
 
     epochs = [record["epoch"] for record in mixpul.history_]
     for term in ("L_PN", "L_U", "L_PU"):

@@ -53,7 +53,7 @@ class EpochAverage:
     ) -> None:
         self.nets, self.held_out, self.rows, self.is_positive = nets, held_out, rows, is_positive
         self.patience = patience if any(map(len, held_out)) else None
-        n_judges = sum(int(is_positive[rows.numpy()].sum()) for rows in held_out)
+        n_judges = sum(int(is_positive[part.numpy()].sum()) for part in held_out)
         self._slack = SLACK / math.sqrt(max(n_judges, 1))
         self.n_epochs = 0
         self._best = -math.inf
@@ -80,8 +80,8 @@ class EpochAverage:
 
     def _add(self, pu_auc: float) -> None:
         # Weights are relative to the best epoch so far: a new best shrinks what went before.
-        fade = math.exp(min(0.0, (self._best - pu_auc) / self._slack)) if self._weight else 1.0
-        weight = math.exp(min(0.0, (pu_auc - self._best) / self._slack)) if self._weight else 1.0
+        fade = math.exp(min(0.0, (self._best - pu_auc) / self._slack))
+        weight = math.exp(min(0.0, (pu_auc - self._best) / self._slack))
         self._weight = fade * self._weight + weight
         for net, sums in zip(self.nets, self._sums, strict=True):
             for name, value in _floats(net).items():

@@ -24,7 +24,8 @@ __all__ = [
 
 Rows = Callable[[Tensor], Tensor]
 
-ROWS_PER_PASS = 4096
+# Few enough that a convolution over images keeps within some hundred megabytes.
+ROWS_PER_PASS = 512
 
 
 class Batch(NamedTuple):
@@ -221,7 +222,7 @@ def make_optimizer(
 
 @torch.inference_mode()
 def score_rows(net: nn.Module, rows: Rows, indices: Tensor) -> NDArray[np.float32]:
-    """Logits of the named rows, a pass over a few thousand at a time: memory stays flat."""
+    """Logits of the named rows, some hundred at a time: memory stays flat."""
     was_training = net.training
     net.eval()
     passes = [net(rows(some)).float().cpu() for some in indices.split(ROWS_PER_PASS)]

@@ -19,8 +19,8 @@ from mixpul.training import Batch
 
 __all__ = ["MixPULClassifier"]
 
-# The paper shows a start of interpolation and leaves its length open: a quarter of the epochs
-# without L_U, then its weight rises smoothly over the next tenth.
+# Share of the epochs over which the weight of L_U rises once it has set in; the paper shows a
+# start of interpolation and leaves its shape open.
 RAMP = 0.1
 
 
@@ -56,11 +56,11 @@ class MixPULClassifier(NeuralPUClassifier):
         counts, and the term is a difference of means.
     ema_decay : float, default=0.999
         Slowest decay of the teacher's moving average.
-    warmup : float, default=0.25
-        Share of the epochs before L_U sets in.
+    warmup : float, default=0.0
+        Share of the epochs before L_U sets in; its weight then rises over a tenth of them.
     n_epochs : int, default=30
         Most epochs to train. An epoch is one pass over the unlabeled rows.
-    learning_rate : float, default=0.02
+    learning_rate : float, default=0.04
     optimizer : {'sgd', 'adam'}, default='sgd'
         SGD takes Nesterov momentum.
     momentum : float, default=0.9
@@ -144,9 +144,9 @@ class MixPULClassifier(NeuralPUClassifier):
         gamma: float = 1.0,
         margin: float = 1.0,
         ema_decay: float = 0.999,
-        warmup: float = 0.25,
+        warmup: float = 0.0,
         n_epochs: int = 30,
-        learning_rate: float = 0.02,
+        learning_rate: float = 0.04,
         optimizer: str = "sgd",
         momentum: float = 0.9,
         weight_decay: float | str = "auto",
@@ -202,6 +202,7 @@ class MixPULClassifier(NeuralPUClassifier):
             "net": (256, 256),
             "negative_fraction": 0.5,
             "margin": 0.1,
+            "warmup": 0.25,
             "n_epochs": 200,
             "learning_rate": 1e-3,
             "weight_decay": 1e-4,
