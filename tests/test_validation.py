@@ -354,3 +354,11 @@ def test_a_miner_of_ones_own_decides_which_rows_are_negatives(pu, quick):
     model = quick(miner=FixedMiner([4, 2, 9]), cross_fitting=None, early_stopping=False)
     unlabeled = np.flatnonzero(pu.y == 0)
     assert model.fit(pu.X, pu.y).reliable_negatives_.tolist() == unlabeled[[4, 2, 9]].tolist()
+
+
+@pytest.mark.parametrize("dtype", [object, "Int64", "boolean", "category", "int8"])
+def test_labels_in_any_column_type_are_read(pu, quick, dtype):
+    values = pu.y.astype(bool) if dtype == "boolean" else pu.y
+    model = quick().fit(pu.X, pd.Series(values).astype(dtype))
+    expected = quick().fit(pu.X, pu.y).decision_function(pu.X)
+    np.testing.assert_array_equal(model.decision_function(pu.X), expected)

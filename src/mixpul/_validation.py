@@ -35,6 +35,8 @@ def split_labels(y: ArrayLike, pos_label: Any = None) -> tuple[NDArray, NDArray[
     """
     check_labels_present(y)
     labels: NDArray = column_or_1d(y, warn=True)
+    if labels.dtype == object:  # e.g. a column of Python integers
+        labels = np.array(labels.tolist())
     check_classification_targets(labels)
     values = np.unique(labels)
     if len(values) > 2:

@@ -40,10 +40,10 @@ class Result:
 def run(out: Path, c: float, seed: int) -> None:
     """Fit, print the leaderboard, draw the picture into the folder `out`."""
     console = Console()
-    out.mkdir(parents=True, exist_ok=True)  # first: better to fail before the work than after
     X, y = datasets.load("spambase", return_X_y=True)
     X_train, X_test, y_train, y_test = datasets.paper_split(X, y, random_state=seed)
     pu = datasets.make_pu(X_train, y_train, c=c, random_state=seed)
+    out.mkdir(parents=True, exist_ok=True)  # better to fail before the work than after
     console.print(
         f"[bold]spambase[/bold]: {pu.s.sum()} mails labeled spam, {(pu.s == 0).sum()} unlabeled "
         f"of which {pu.prior:.0%} are spam too; {len(y_test)} mails to test on."
