@@ -75,6 +75,14 @@ BAD_ROWS = {
         lambda X: frame(X, town=pd.Categorical(["Ulm", "Bonn"] * 100)),
         "text in column 'town'" + ENCODE,
     ),
+    "text in a list": (
+        lambda X: [[*row, "red"] for row in X.tolist()],
+        "text in column 4; encode",
+    ),
+    "dates": (
+        lambda X: pd.DataFrame(X, columns=list("abcd")).assign(day=pd.Timestamp("2026-01-01")),
+        "dates or durations in column 'day'; turn",
+    ),
     "text in an object array": (
         lambda X: np.column_stack([X.astype(object), np.full(200, "red", dtype=object)]),
         "text in column 4" + ENCODE,
@@ -96,7 +104,7 @@ def test_rows_that_cannot_be_used_are_refused_before_training(pu, quick, case):
     make, message = BAD_ROWS[case]
     X = make(pu.X)
     with pytest.raises(ValueError, match=message):
-        quick().fit(X, pu.y[: X.shape[0]])
+        quick().fit(X, pu.y[: len(X) if isinstance(X, list) else X.shape[0]])
 
 
 @pytest.mark.parametrize("case", ["NaN", "infinity in a frame", "NaN in sparse rows"])

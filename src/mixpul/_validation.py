@@ -86,20 +86,30 @@ def check_labels_present(y: Any) -> None:
 
 
 def check_no_text(X: Any) -> None:
-    """Refuse text columns by name; scikit-learn would only show the first value it met."""
+    """Refuse columns of text or dates by name; scikit-learn would show one value at best."""
+    if isinstance(X, list):
+        X = np.asarray(X, dtype=object)
     if hasattr(X, "dtypes") and hasattr(X, "columns"):
-        columns = [
-            c for c, dtype in zip(X.columns, X.dtypes, strict=True)
-            if getattr(dtype, "kind", "O") in "OSUT" and _holds_text(np.asarray(X[c], dtype=object))
+        kinds = {c: getattr(d, "kind", "O") for c, d in zip(X.columns, X.dtypes, strict=True)}
+        dates = [c for c, kind in kinds.items() if kind in "mM"]
+        texts = [
+            c for c, kind in kinds.items()
+            if kind in "OSUT" and _holds_text(np.asarray(X[c], dtype=object))
         ]  # fmt: skip
-    elif isinstance(X, np.ndarray) and X.ndim == 2 and X.dtype.kind in "OSUT":
-        columns = [j for j in range(X.shape[1]) if _holds_text(X[:, j])]
+    elif isinstance(X, np.ndarray) and X.ndim == 2 and X.dtype.kind in "OSUTmM":
+        dates = list(range(X.shape[1])) if X.dtype.kind in "mM" else []
+        texts = [] if dates else [j for j in range(X.shape[1]) if _holds_text(X[:, j])]
     else:
         return
-    if columns:
+    if texts:
         raise ValueError(
-            f"X has text in {_named(columns)}; encode it as numbers first, "
+            f"X has text in {_named(texts)}; encode it as numbers first, "
             "e.g. with sklearn.preprocessing.OneHotEncoder in a ColumnTransformer."
+        )
+    if dates:
+        raise ValueError(
+            f"X has dates or durations in {_named(dates)}; turn them into numbers first, "
+            "e.g. days since a fixed date."
         )
 
 
