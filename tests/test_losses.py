@@ -6,7 +6,16 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as npst
 
 from mixpul import losses
-from mixpul.losses import consistency, mix, pairwise_hinge, pairwise_margin
+from mixpul.losses import (
+    SURROGATES,
+    consistency,
+    mix,
+    nnpu_risk,
+    pairwise_hinge,
+    pairwise_margin,
+    upu_risk,
+    variational_risk,
+)
 
 P = torch.tensor([0.9, 0.2, 0.6], dtype=torch.float64)
 U = torch.tensor([0.1, 0.8, 0.5, 0.3], dtype=torch.float64)
@@ -126,3 +135,70 @@ def test_consistency_of_a_worked_example():
     # sigmoid(0) = 1/2 and sigmoid(ln 3) = 3/4: ((1/2 - 1)^2 + (3/4 - 1/4)^2) / 2 = 1/4
     logits, target = torch.tensor([0.0, np.log(3.0)]), torch.tensor([1.0, 0.25])
     assert consistency(logits, target).item() == pytest.approx(0.25, abs=1e-7)
+
+
+# -- risks of rival methods ---------------------------------------------------------------------
+
+Z = torch.tensor([-3, -1, -0.5, 0, 0.5, 1, 3], dtype=torch.float64)
+Z_P = torch.tensor([2.0, 1.0], dtype=torch.float64)
+MILD = torch.tensor([-1, -2, -3, 0.5], dtype=torch.float64)
+OVERFIT = torch.tensor([-3.0, -4, -5, -2], dtype=torch.float64)
+
+
+def test_double_hinge_at_seven_points():
+    expected = torch.tensor([3, 1, 0.75, 0.5, 0.25, 0, 0], dtype=torch.float64)
+    torch.testing.assert_close(SURROGATES["double-hinge"](Z), expected)
+
+
+@pytest.mark.parametrize("loss", ["squared", "logistic", "double-hinge"])
+def test_losses_whose_difference_is_linear(loss):
+    torch.testing.assert_close(SURROGATES[loss](Z) - SURROGATES[loss](-Z), -Z)
+
+
+@pytest.mark.parametrize("loss", ["sigmoid", "ramp"])
+def test_losses_that_add_up_to_one(loss):
+    torch.testing.assert_close(SURROGATES[loss](Z) + SURROGATES[loss](-Z), torch.ones_like(Z))
+
+
+def test_ramp_risk_of_the_worked_example_in_both_forms():
+    f_p = torch.tensor([2.0, 0.5], dtype=torch.float64)
+    f_u = torch.tensor([-2.0, 0.3, 1.5], dtype=torch.float64)
+    ramp = SURROGATES["ramp"]
+    cost_sensitive = 2 * 0.4 * ramp(f_p).mean() + ramp(-f_u).mean() - 0.4
+    assert cost_sensitive.item() == pytest.approx(0.25)
+    assert upu_risk(f_p, f_u, 0.4, "ramp").item() == pytest.approx(0.25)
+
+
+def test_nnpu_before_it_overfits_is_upu_where_that_is_not_negative():
+    z_u = torch.tensor([1.0, 2.0], dtype=torch.float64)
+    assert nnpu_risk(Z_P, z_u, 0.4).item() == pytest.approx(
+        upu_risk(Z_P, z_u, 0.4, "sigmoid").item()
+    )
+
+
+def test_nnpu_of_the_worked_examples():
+    assert (0.4 * torch.sigmoid(-Z_P).mean()).item() == pytest.approx(0.0776289, abs=1e-7)
+    assert (0.4 * torch.sigmoid(Z_P).mean()).item() == pytest.approx(0.3223711, abs=1e-7)
+    assert upu_risk(Z_P, MILD, 0.4, "sigmoid").item() == pytest.approx(0.0197651, abs=1e-7)
+    assert nnpu_risk(Z_P, MILD, 0.4).item() == pytest.approx(0.0776289, abs=1e-7)
+    assert nnpu_risk(Z_P, MILD, 0.4, beta=0.1).item() == pytest.approx(0.0197651, abs=1e-7)
+
+
+def test_nnpu_climbs_out_of_an_overfit():
+    z_p, z_u = Z_P.clone().requires_grad_(), OVERFIT.clone().requires_grad_()
+    value = nnpu_risk(z_p, z_u, 0.4)
+    dp, du = torch.autograd.grad(value, (z_p, z_u))
+    assert value.item() == pytest.approx(0.0776289, abs=1e-7)
+    np.testing.assert_allclose(dp, [0.020999, 0.039322], atol=1e-6)
+    np.testing.assert_allclose(du, [-0.011294, -0.004416, -0.001662, -0.026248], atol=1e-6)
+    halved = nnpu_risk(z_p, z_u, 0.4, gamma=0.5)
+    np.testing.assert_allclose(torch.autograd.grad(halved, z_p)[0], dp / 2, atol=1e-12)
+
+
+def test_variational_risk_of_the_toy_is_minus_the_divergence_and_free_of_scale():
+    # Three kinds of rows with shares .3, .3, .4 and P(y = 1) = 1, .5, 0: Phi is P(y = 1 | x).
+    everything = torch.tensor([1.0] * 3 + [0.5] * 3 + [1e-12] * 4, dtype=torch.float64)
+    positive = torch.tensor([1.0] * 2 + [0.5], dtype=torch.float64)  # p(x | y = 1) = 2/3, 1/3
+    for scale in (0.9, 0.3):
+        risk = variational_risk(torch.logit(scale * positive), torch.logit(scale * everything))
+        assert risk.item() == pytest.approx(-0.567459, abs=1e-6)

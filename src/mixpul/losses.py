@@ -1,11 +1,23 @@
 """The equations: tensors in, a scalar out; no network, no randomness, no state."""
 
+import math
+from collections.abc import Callable
 from typing import Any
 
 import torch
+import torch.nn.functional as F
 from torch import Tensor
 
-__all__ = ["consistency", "mix", "pairwise_hinge", "pairwise_margin"]
+__all__ = [
+    "SURROGATES",
+    "consistency",
+    "mix",
+    "nnpu_risk",
+    "pairwise_hinge",
+    "pairwise_margin",
+    "upu_risk",
+    "variational_risk",
+]
 
 # Above this many pairs sorting beats the dense matrix (measured on one CPU thread: equal near
 # 360 x 360 pairs, 200 times faster at 4096 x 4096).
@@ -27,7 +39,7 @@ def consistency(logits: Tensor, target: Tensor) -> Tensor:
     `logits` and `target` are (n,); targets lie in [0, 1]. With a softmax over two outputs the
     same formula counts every row twice.
     """
-    return torch.nn.functional.mse_loss(torch.sigmoid(logits), target)
+    return F.mse_loss(torch.sigmoid(logits), target)
 
 
 def pairwise_margin(positive: Tensor, unlabeled: Tensor, margin: float) -> Tensor:
@@ -84,3 +96,59 @@ class _HingeBySorting(torch.autograd.Function):
         (slopes,) = ctx.saved_tensors
         m = ctx.n_unlabeled
         return grad * slopes[m:], grad * slopes[:m], None
+
+
+# Margin losses of z = y g(x). Those up to the double hinge have loss(z) - loss(-z) = -z, which
+# makes the PU risk convex; sigmoid and ramp have loss(z) + loss(-z) = 1.
+SURROGATES: dict[str, Callable[[Tensor], Tensor]] = {
+    "squared": lambda z: (z - 1) ** 2 / 4,
+    "logistic": lambda z: F.softplus(-z),
+    "double-hinge": lambda z: torch.maximum(-z, torch.relu(0.5 - 0.5 * z)),
+    "sigmoid": lambda z: torch.sigmoid(-z),
+    "ramp": lambda z: torch.clamp(0.5 - 0.5 * z, 0, 1),
+}
+
+
+def upu_risk(positive: Tensor, unlabeled: Tensor, prior: float, loss: str) -> Tensor:
+    r"""Unbiased risk :math:`\pi E_P[l(g)] - \pi E_P[l(-g)] + E_U[l(-g)]` (du Plessis 2014, 2015).
+
+    `positive` (n,) and `unlabeled` (m,) are logits; `prior` is the share of positives among the
+    unlabeled rows; `loss` names one of `SURROGATES`.
+    """
+    surrogate = SURROGATES[loss]
+    of_positives = surrogate(positive).mean() - surrogate(-positive).mean()
+    return prior * of_positives + surrogate(-unlabeled).mean()
+
+
+def nnpu_risk(
+    positive: Tensor,
+    unlabeled: Tensor,
+    prior: float,
+    loss: str = "sigmoid",
+    beta: float = 0.0,
+    gamma: float = 1.0,
+) -> Tensor:
+    r"""Non-negative risk (Kiryo 2017), with the gradient of its training step.
+
+    With :math:`r = E_U[l(-g)] - \pi E_P[l(-g)]` the value is :math:`\pi E_P[l(g)] + r`, or
+    :math:`\pi E_P[l(g)] - \beta` where r < -beta. In the latter case the gradient is that of
+    :math:`-\gamma r`: it climbs back out of the overfit, it does not merely drop r.
+    Arguments are those of `upu_risk`.
+    """
+    surrogate = SURROGATES[loss]
+    of_positives = prior * surrogate(positive).mean()
+    of_negatives = surrogate(-unlabeled).mean() - prior * surrogate(-positive).mean()
+    value = of_positives + torch.where(of_negatives >= -beta, of_negatives, -beta)
+    step = torch.where(of_negatives >= -beta, of_positives + of_negatives, -gamma * of_negatives)
+    return step + (value - step).detach()
+
+
+def variational_risk(positive: Tensor, everything: Tensor) -> Tensor:
+    r"""Variational loss :math:`\log E[\Phi] - E_P[\log \Phi]` with :math:`\Phi = \sigma(z)`.
+
+    Of VPU (Chen 2020). `positive` (n,) are logits of positives, `everything` (m,) of rows in which
+    positives hide. Smallest
+    where :math:`\Phi` is proportional to P(y = 1 | x); its scale does not matter.
+    """
+    log_mean = torch.logsumexp(F.logsigmoid(everything), dim=0) - math.log(len(everything))
+    return log_mean - F.logsigmoid(positive).mean()
