@@ -21,7 +21,6 @@ from torch import nn
 import mixpul
 from mixpul._files import write_whole
 from mixpul.base import NeuralPUClassifier, PUClassifier
-from mixpul.methods.mixpul import MixPULClassifier
 from mixpul.miners import MINERS
 from mixpul.nets import Averaged, make_net
 from mixpul.training import own_torch_state
@@ -31,7 +30,8 @@ __all__ = ["FORMAT", "load", "save"]
 # Raise it when a file written by the new code cannot be read by the old; keep reading old ones.
 FORMAT = 1
 
-CLASSES: dict[str, type[PUClassifier]] = {"MixPULClassifier": MixPULClassifier}
+# The closed lists: a file may name these classes and no others.
+CLASSES = [name for name in mixpul.__all__ if name.endswith("Classifier")]
 PARTS: dict[str, type[BaseEstimator]] = {cls.__name__: cls for cls in MINERS.values()}
 
 
@@ -55,38 +55,39 @@ def save(model: PUClassifier, path: str | os.PathLike) -> None:
     >>> bool((load(path).predict_proba(pu.X) == model.predict_proba(pu.X)).all())
     True
     """
-    if type(model).__name__ not in CLASSES or type(model) is not CLASSES[type(model).__name__]:
+    name = type(model).__name__
+    if name not in CLASSES or type(model) is not getattr(mixpul, name):
         raise TypeError(
-            f"save takes a fitted mixpul classifier ({', '.join(CLASSES)}); "
-            f"got {type(model).__name__}."
+            f"save takes a fitted mixpul classifier ({', '.join(CLASSES)}); got {name}."
         )
     check_is_fitted(model, "classes_")
     tensors: dict[str, torch.Tensor] = {}
     learned: dict[str, Any] = {}
-    for name, value in vars(model).items():
-        if not _is_learned(name, type(model)):
+    for key, value in vars(model).items():
+        if not _is_learned(key, type(model)):
             continue
         if isinstance(value, nn.Module):
             members = list(value.members) if isinstance(value, Averaged) else [value]
-            learned[name] = {"n_members": len(members)}
+            learned[key] = {"n_members": len(members)}
             for k, member in enumerate(members):
-                for key, tensor in member.state_dict().items():
+                for entry, tensor in member.state_dict().items():
                     # Cloned: networks may tie weights, and the format allows no shared memory.
-                    tensors[f"{name}.{k}.{key}"] = tensor.detach().cpu().clone().contiguous()
+                    tensors[f"{key}.{k}.{entry}"] = tensor.detach().cpu().clone().contiguous()
         elif isinstance(value, np.ndarray) and value.dtype.kind in "biuf":
-            tensors[name] = torch.from_numpy(np.ascontiguousarray(value))
+            tensors[key] = torch.from_numpy(np.ascontiguousarray(value))
         else:
-            learned[name] = _encoded(value)
+            learned[key] = _encoded(value)
     description = {
         "format": FORMAT,
         "version": mixpul.__version__,
-        "class": type(model).__name__,
+        "class": name,
         "row_shape": list(model._row_shape),
         "params": {k: _encoded(v) for k, v in model.get_params(deep=False).items()},
         "learned": learned,
     }
-    text = json.dumps(description)
-    write_whole(path, to_bytes(tensors, {"mixpul": text, "sha256": checksum(tensors, text)}))
+    description["sha256"] = checksum(tensors, description)
+    # One entry of metadata: several come in random order, and equal models give unequal files.
+    write_whole(path, to_bytes(tensors, {"mixpul": json.dumps(description)}))
 
 
 def load(path: str | os.PathLike, **params: Any) -> PUClassifier:
@@ -125,7 +126,7 @@ def load(path: str | os.PathLike, **params: Any) -> PUClassifier:
             stacklevel=2,
         )
     try:
-        return _rebuilt(CLASSES[name], tensors, description, params)
+        return _rebuilt(getattr(mixpul, name), tensors, description, params)
     except (KeyError, TypeError, AttributeError, ValueError, RuntimeError) as error:
         reason = str(error).splitlines()[0] if str(error) else type(error).__name__
         raise ValueError(
@@ -154,7 +155,7 @@ def _read(path: str | os.PathLike) -> tuple[dict[str, torch.Tensor], dict[str, A
             f"{name!r} has format {file_format}; this mixpul ({mixpul.__version__}) reads up to "
             f"{FORMAT}. Upgrade mixpul to load it."
         )
-    if metadata.get("sha256") != checksum(tensors, metadata["mixpul"]):
+    if description.pop("sha256", None) != checksum(tensors, description):
         raise ValueError(f"{name!r} is broken: its content does not match its checksum.")
     kinds = {"class": str, "row_shape": list, "params": dict, "learned": dict}
     for key, kind in kinds.items():
@@ -163,9 +164,9 @@ def _read(path: str | os.PathLike) -> tuple[dict[str, torch.Tensor], dict[str, A
     return tensors, description
 
 
-def checksum(tensors: dict[str, torch.Tensor], description: str) -> str:
+def checksum(tensors: dict[str, torch.Tensor], description: dict[str, Any]) -> str:
     """Tell a file that was damaged on the way; this is no protection against forgery."""
-    digest = hashlib.sha256(description.encode())
+    digest = hashlib.sha256(json.dumps(description, sort_keys=True).encode())
     for name in sorted(tensors):
         digest.update(f"{name} {tensors[name].dtype} {tuple(tensors[name].shape)}".encode())
         digest.update(tensors[name].contiguous().numpy().tobytes())
