@@ -18,6 +18,7 @@ from sklearn.metrics import roc_auc_score
 from sklearn.model_selection import StratifiedKFold, cross_val_predict
 from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import FunctionTransformer, StandardScaler
+from threadpoolctl import threadpool_limits
 
 from mixpul import MixPULClassifier, datasets
 from mixpul._files import write_whole
@@ -92,7 +93,8 @@ def judged(
         held_out = model.fit(pu.X, pu.s)[-1].oof_scores_
     else:
         columns = (SpinnerColumn(), TextColumn("{task.description}"), TimeElapsedColumn())
-        with Progress(*columns) as bar:
+        # One thread, as MixPUL: with more, boosting small data can crawl on a busy machine.
+        with Progress(*columns) as bar, threadpool_limits(1):
             bar.add_task(name)
             folds = StratifiedKFold(5, shuffle=True, random_state=seed)
             held_out = cross_val_predict(model, pu.X, pu.s, cv=folds, method="decision_function")
