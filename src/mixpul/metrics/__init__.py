@@ -1,0 +1,49 @@
+"""Scores, intervals and thresholds that need no labeled negatives.
+
+All of them compare labeled positives with unlabeled rows. Compute them on held-out rows: a model
+that has memorised its positives ranks those first whatever else it does.
+"""
+
+from mixpul.metrics._intervals import pu_interval
+from mixpul.metrics._predictions import (
+    flagged_share,
+    lee_liu_score,
+    pu_accuracy_score,
+    pu_balanced_accuracy_score,
+    pu_f1_score,
+    pu_false_positive_rate,
+    pu_matthews_corrcoef,
+    pu_precision_score,
+    pu_recall_score,
+    pu_zero_one_risk,
+)
+from mixpul.metrics._ranking import Estimate, auc_interval, corrected_auc_score, pu_auc_score
+from mixpul.metrics._rates import PURates
+from mixpul.metrics._report import pu_report
+from mixpul.metrics._scorers import pu_auc_scorer, pu_scorer
+from mixpul.metrics._thresholds import accuracy_threshold, best_threshold, prior_threshold
+
+__all__ = [
+    "Estimate",
+    "PURates",
+    "accuracy_threshold",
+    "auc_interval",
+    "best_threshold",
+    "corrected_auc_score",
+    "flagged_share",
+    "lee_liu_score",
+    "prior_threshold",
+    "pu_accuracy_score",
+    "pu_auc_score",
+    "pu_auc_scorer",
+    "pu_balanced_accuracy_score",
+    "pu_f1_score",
+    "pu_false_positive_rate",
+    "pu_interval",
+    "pu_matthews_corrcoef",
+    "pu_precision_score",
+    "pu_recall_score",
+    "pu_report",
+    "pu_scorer",
+    "pu_zero_one_risk",
+]

@@ -1,0 +1,225 @@
+"""Everything that can be said of a classifier without negatives, with doubts in words."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.special import ndtri
+
+from mixpul._validation import RandomStateLike, as_generator, split_labels
+from mixpul.metrics._checks import (
+    check_enough_rows,
+    check_level,
+    check_prior,
+    check_prior_se,
+    checked_scores,
+    few_positives,
+    impossible,
+    why_impossible,
+)
+from mixpul.metrics._intervals import (
+    RANKING,
+    check_bootstrap,
+    percentile_estimate,
+    resampled_rates,
+)
+from mixpul.metrics._ranking import Estimate, delong
+from mixpul.metrics._rates import METRICS, PURates
+
+
+def pu_report(
+    y: ArrayLike,
+    scores: ArrayLike,
+    *,
+    threshold: float = 0.0,
+    prior: float | None = None,
+    prior_se: float = 0.0,
+    posterior: ArrayLike | None = None,
+    n_bootstrap: int = 1000,
+    level: float = 0.95,
+    pos_label: Any = None,
+    random_state: RandomStateLike = 0,
+) -> dict[str, Any]:
+    """All metrics of held-out scores with their intervals, and what is doubtful about them.
+
+    Parameters
+    ----------
+    y : array of shape (n,)
+        PU labels: two values, of which the larger means labeled positive. At least two rows
+        of each.
+    scores : array of shape (n,)
+        Larger means more likely positive. Use held-out scores.
+    threshold : float, default=0.0
+        Rows that score above it are predicted positive: 0 for `decision_function`, 0.5 for
+        `predict_proba`.
+    prior : float in (0, 1), optional
+        Share of positives among the unlabeled rows (not among all rows). Without it the report
+        has the PU-AUC, recall, flagged share and Lee and Liu's score only.
+    prior_se : float, default=0.0
+        Standard error of `prior`, if it was estimated.
+    posterior : array of shape (n,), optional
+        Estimates of P(y = 1 | x) among the unlabeled rows, to be checked against `prior`. This
+        is not `predict_proba` of a PU classifier: from :math:`g = p_+ / (p_+ + p_u)` it is
+        ``prior * g / (1 - g)``.
+    n_bootstrap : int, default=1000
+        Number of resamples for all intervals but those of the AUCs, which are DeLong's.
+    level : float in (0, 1), default=0.95
+        Coverage of the intervals.
+    pos_label : optional
+        The value of `y` that means labeled positive.
+    random_state : int, RandomState, Generator or None, default=0
+        The same int gives the same report.
+
+    Returns
+    -------
+    dict
+        Ready for `json.dumps`. ``'metrics'`` maps names to ``{'value', 'se', 'low', 'high'}``,
+        unclipped, None where a number is infinite; ``'calibration'`` has the three
+        checks that need no negatives; ``'warnings'`` is a list of sentences, empty if
+        nothing is wrong.
+
+    Examples
+    --------
+    >>> from mixpul.metrics import pu_report
+    >>> labels, scores = [1] * 12 + [0] * 6, [5, 4, 3, 2] * 3 + [4.5, -1, -2, -3, -4, -5]
+    >>> report = pu_report(labels, scores, prior=0.2)
+    >>> report["n_positive"], round(report["metrics"]["recall"]["value"], 2)
+    (12, 1.0)
+    >>> pu_report(labels, [0.3] * 18)["warnings"][0]
+    'All scores are the same, 0.3: nothing is ranked.'
+    """
+    _, is_positive = split_labels(y, pos_label)
+    scores = checked_scores(scores, is_positive)
+    check_enough_rows(is_positive)
+    check_level(level)
+    check_bootstrap(n_bootstrap)
+    if prior is not None:
+        check_prior(prior)
+    elif prior_se or posterior is not None:
+        raise ValueError("prior_se and posterior can only be used with a prior; got none.")
+    check_prior_se(prior_se, prior)
+
+    rates = PURates.from_masks(is_positive, scores > threshold, prior)
+    aucs = {"pu_auc": delong(is_positive, scores, 0.0, 0.0, level)}
+    if prior is not None:
+        aucs["corrected_auc"] = delong(is_positive, scores, prior, prior_se, level)
+    resampled = resampled_rates(
+        rates, is_positive, prior_se, n_bootstrap, as_generator(random_state)
+    )
+    estimates = aucs | {
+        name: percentile_estimate(float(metric.of(rates)), metric.of(resampled), level)
+        for name, metric in METRICS.items()
+        if prior is not None or not metric.needs_prior
+    }
+    calibration, doubts = _calibration(is_positive, posterior, prior, prior_se, level)
+    return {
+        "n_positive": int(is_positive.sum()),
+        "n_unlabeled": int((~is_positive).sum()),
+        "threshold": _plain(threshold),
+        "prior": _plain(prior),
+        "prior_se": _plain(prior_se),
+        "level": _plain(level),
+        "n_bootstrap": int(n_bootstrap),
+        "metrics": {
+            name: {field: _plain(number) for field, number in estimate._asdict().items()}
+            for name, estimate in estimates.items()
+        },
+        "calibration": calibration,
+        "warnings": [
+            *_ranking_doubts(scores, aucs["pu_auc"]),
+            *_cut_doubts(scores, rates, threshold),
+            *filter(None, [few_positives(is_positive)]),
+            *_range_doubts(estimates, prior),
+            *doubts,
+        ],
+    }
+
+
+def _ranking_doubts(scores: NDArray[np.float64], auc: Estimate) -> Iterator[str]:
+    interval = f"{auc.value:.3g}, from {auc.low:.3g} to {auc.high:.3g}"
+    if scores.min() == scores.max():
+        yield f"All scores are the same, {scores[0]:g}: nothing is ranked."
+    elif auc.low <= 0.5 <= auc.high:
+        yield f"It ranks no better than chance: the interval of the PU-AUC ({interval}) holds 0.5."
+    elif auc.high < 0.5:
+        yield (
+            f"It ranks worse than chance: the PU-AUC is {interval}. Are the scores or the labels "
+            "upside down?"
+        )
+    elif auc.value == 1:
+        yield (
+            "Every labeled positive outranks every unlabeled row, as if none of those were "
+            "positive. Were these rows used in training, or labeled by what the model sees?"
+        )
+
+
+def _cut_doubts(scores: NDArray[np.float64], rates: PURates, threshold: float) -> Iterator[str]:
+    if rates.recall == rates.flagged == 1:
+        looks_like_shares = threshold == 0 and scores.max() <= 1
+        yield f"It calls every row positive: all scores are above the threshold {threshold:g}." + (
+            " If they are probabilities, cut at 0.5." if looks_like_shares else ""
+        )
+    elif rates.recall == rates.flagged == 0:
+        yield f"It calls no row positive: no score is above the threshold {threshold:g}."
+
+
+def _range_doubts(estimates: dict[str, Estimate], prior: float | None) -> Iterator[str]:
+    """One sentence per impossible value, and once what it means."""
+    found = []
+    for name, estimate in estimates.items():
+        if name in RANKING:
+            title, low, high = RANKING[name], 0.0, 1.0
+        else:
+            _, title, low, high, *_ = METRICS[name]
+        found.append(impossible(title, estimate.value, low, high))
+    if sentences := list(filter(None, found)):
+        yield " ".join([*sentences, why_impossible(prior)])
+
+
+def _calibration(
+    is_positive: NDArray[np.bool_],
+    posterior: ArrayLike | None,
+    prior: float | None,
+    prior_se: float,
+    level: float,
+) -> tuple[dict[str, Any], list[str]]:
+    """Check what must hold of P(y = 1 | x) = prior * r over the unlabeled rows, r = p+ / p_u."""
+    if prior is None or posterior is None:
+        needs = (
+            "These checks need prior= and posterior=, estimates of P(y = 1 | x) among the "
+            "unlabeled rows; scores that only rank cannot be calibrated."
+        )
+        return {"checked": False, "needs": needs}, []
+    posterior = checked_scores(posterior, is_positive, "posterior")
+    unlabeled = posterior[~is_positive]
+    mean, se = float(unlabeled.mean()), float(unlabeled.std(ddof=1) / np.sqrt(len(unlabeled)))
+    doubts = []
+    if not abs(mean - prior) <= float(ndtri((1 + level) / 2)) * np.hypot(se, prior_se) + 1e-9:
+        doubts.append(
+            f"The posterior has mean {mean:.3g} +- {se:.2g} over the unlabeled rows where the "
+            f"prior says {prior:.3g} (so the density ratio has mean {mean / prior:.3g}, not 1): it "
+            "is not calibrated, or the prior is wrong."
+        )
+    n_impossible = int(((posterior < 0) | (posterior > 1 + 1e-9)).sum())
+    if n_impossible:
+        doubts.append(
+            f"The posterior is outside [0, 1] in {n_impossible} of {len(posterior)} rows: the "
+            f"density ratio goes up to {posterior.max() / prior:.3g}, where 1 / prior = "
+            f"{1 / prior:.3g} is the most there can be."
+        )
+    checks = {
+        "checked": True,
+        "mean_posterior": _plain(mean),
+        "mean_posterior_se": _plain(se),
+        "mean_ratio": _plain(mean / prior),
+        "largest_ratio": _plain(posterior.max() / prior),
+        "largest_possible_ratio": _plain(1 / prior),
+        "n_impossible": n_impossible,
+    }
+    return checks, doubts
+
+
+def _plain(number: float | None) -> float | None:
+    """A Python float; None for what JSON has no number for."""
+    return None if number is None or not np.isfinite(number) else float(number)

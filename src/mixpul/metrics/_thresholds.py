@@ -1,0 +1,184 @@
+"""Where to cut scores: by a formula, by the prior, or by the best value of a metric."""
+
+import warnings
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from mixpul._validation import split_labels
+from mixpul.metrics._checks import check_prior, checked_scores, outside
+from mixpul.metrics._rates import MetricLike, PURates, find_metric
+
+TRIVIAL = ("recall", "flagged_share", "precision", "false_positive_rate")
+RATIOS = ("matthews_corrcoef", "lee_liu")
+
+
+def accuracy_threshold(prior: float, *, population_prior: float | None = None) -> float:
+    r"""Score above which predicting "positive" gives the highest accuracy.
+
+    For scores :math:`g = p_+ / (p_+ + p_u)`, the optimum of the squared or the log loss on equally
+    many positives and unlabeled rows. With :math:`k = (1-\pi_t) / \pi_t` the density ratio
+    :math:`p_+ / p_u` to cut at is :math:`r = k / (1 - \pi_U + k \pi_U)`, and the score
+    :math:`r / (1 + r)`. It holds for scores that are g. The margin term stretches scores
+    away from 0.5 (threefold at ``gamma=1``, ``margin=1``), so for `MixPULClassifier` either
+    train with ``gamma=0`` or cut by `prior_threshold`.
+
+    Parameters
+    ----------
+    prior : float in (0, 1)
+        Share of positives among the unlabeled rows, :math:`\pi_U`.
+    population_prior : float in (0, 1), optional
+        Share of positives where the classifier will be used, :math:`\pi_t`; by default `prior`.
+
+    Examples
+    --------
+    >>> from mixpul.metrics import accuracy_threshold
+    >>> round(accuracy_threshold(0.1), 4)
+    0.8333
+    >>> accuracy_threshold(0.5)
+    0.5
+    """
+    target = prior if population_prior is None else population_prior
+    for name, value in (("prior", prior), ("population_prior", target)):
+        if not 0 < value < 1:
+            raise ValueError(f"{name} must be a share between 0 and 1; got {value!r}.")
+    k = (1 - target) / target
+    ratio = k / (1 - prior + k * prior)
+    return ratio / (1 + ratio)
+
+
+def prior_threshold(
+    y: ArrayLike, scores: ArrayLike, prior: float, *, pos_label: Any = None
+) -> float:
+    """Score that a share `prior` of the unlabeled rows exceeds.
+
+    A classifier with this cut says "positive" as often as positives are expected; precision and
+    recall are then equal on average. It needs no more of the scores than their order. Use
+    held-out scores.
+
+    Parameters
+    ----------
+    y : array of shape (n,)
+        PU labels: two values, of which the larger means labeled positive.
+    scores : array of shape (n,)
+        Larger means more likely positive.
+    prior : float in (0, 1)
+        Share of positives among the unlabeled rows (not among all rows).
+    pos_label : optional
+        The value of `y` that means labeled positive.
+
+    Returns
+    -------
+    float
+        Predict positive where ``scores > threshold``. It lies halfway between two scores. Tied
+        scores stay on one side; if that takes the share far from `prior`, a warning says so.
+
+    Examples
+    --------
+    >>> from mixpul.metrics import prior_threshold
+    >>> prior_threshold([1, 1, 0, 0, 0, 0, 0], [9, 7, 8, 6, 4, 3, 1], prior=0.4)
+    5.0
+    """
+    check_prior(prior)
+    _, is_positive = split_labels(y, pos_label)
+    unlabeled = checked_scores(scores, is_positive)[~is_positive]
+    cuts, flagged = _cuts(unlabeled, np.ones(len(unlabeled)))
+    best = int(np.argmin(np.abs(flagged - prior)))
+    if abs(flagged[best] - prior) > max(0.05, 0.5 / len(unlabeled) + 1e-9):
+        warnings.warn(
+            f"The nearest cut puts a share {flagged[best]:.3g} of the unlabeled rows above it, "
+            f"not {prior:.3g}: too many of them have the same score.",
+            UserWarning,
+            stacklevel=2,
+        )
+    return float(cuts[best])
+
+
+def best_threshold(
+    y: ArrayLike,
+    scores: ArrayLike,
+    prior: float | None = None,
+    *,
+    metric: MetricLike = "accuracy",
+    pos_label: Any = None,
+) -> float:
+    """Score above which predicting "positive" gives the best value of a metric.
+
+    All cuts between different scores are tried, at the cost of one sort. The value at the chosen
+    cut is flattered by the choice: judge it on other rows.
+
+    Parameters
+    ----------
+    y : array of shape (n,)
+        PU labels: two values, of which the larger means labeled positive.
+    scores : array of shape (n,)
+        Larger means more likely positive. Use held-out scores.
+    prior : float in (0, 1), optional
+        Share of positives among the unlabeled rows (not among all rows); only ``'lee_liu'``
+        and functions can do without.
+    metric : str or callable, default='accuracy'
+        ``'accuracy'``, ``'f1'``, ``'balanced_accuracy'``, ``'matthews_corrcoef'``,
+        ``'lee_liu'`` or ``'zero_one_risk'`` (the same as accuracy). Or a function that gets
+        `PURates` of arrays and returns an array; larger is better.
+    pos_label : optional
+        The value of `y` that means labeled positive.
+
+    Returns
+    -------
+    float
+        Predict positive where ``scores > threshold``. It lies halfway between two scores, or is
+        -inf if it is best to call every row positive. Of equally good cuts the highest is taken.
+
+    Notes
+    -----
+    ``'matthews_corrcoef'`` and ``'lee_liu'`` divide by the flagged share. Where few unlabeled
+    rows are flagged (or few are not), chance makes them enormous, so of these two only cuts with
+    at least `n_unlabeled ** 0.5` unlabeled rows on either side are considered.
+
+    Examples
+    --------
+    >>> from mixpul.metrics import best_threshold
+    >>> labels, scores = [1, 1, 1, 0, 0, 0, 0, 0], [9, 7, 6, 8, 6.5, 4, 3, 1]
+    >>> best_threshold(labels, scores, prior=0.4)
+    5.0
+    """
+    found = find_metric(metric, prior)
+    if metric in TRIVIAL:
+        raise ValueError(
+            f"{metric!r} is best at a cut that flags everything or next to nothing; choose a "
+            "metric that weighs both kinds of error, e.g. 'accuracy' or 'f1'."
+        )
+    _, is_positive = split_labels(y, pos_label)
+    scores = checked_scores(scores, is_positive)
+    cuts, recall, flagged = _cuts(scores, is_positive, ~is_positive)
+    values = np.asarray(found.of(PURates(recall, flagged, prior)), dtype=np.float64)
+    values = -values if found.is_loss else values
+    if metric in RATIOS:
+        n_unlabeled = int(np.sum(~is_positive))
+        n_flagged = np.rint(flagged * n_unlabeled)
+        is_steady = np.minimum(n_flagged, n_unlabeled - n_flagged) >= int(n_unlabeled**0.5)
+        values = np.where(is_steady, values, -np.inf) if is_steady.any() else values
+    best = int(np.argmax(values))
+    value = -float(values[best]) if found.is_loss else float(values[best])
+    if sentence := outside(f"{found.title} at the best cut", value, found.low, found.high, prior):
+        warnings.warn(sentence, UserWarning, stacklevel=2)
+    return float(cuts[best])
+
+
+def _cuts(scores: NDArray[np.float64], *groups: NDArray) -> tuple[NDArray[np.float64], ...]:
+    """All cuts from the highest down, and the share of each group (a 0/1 array) above them."""
+    order = np.argsort(-scores, kind="stable")
+    ordered = scores[order]
+    is_last = np.append(ordered[1:] != ordered[:-1], True)  # of those with the same score
+    upper, lower = ordered[is_last], np.append(ordered[is_last][1:], -np.inf)
+    # Halfway, rounded to float32 because scores of that type would round the cut themselves,
+    # perhaps up to the score above it.
+    with np.errstate(invalid="ignore", over="ignore"):
+        middle = (lower / 2 + upper / 2).astype(np.float32).astype(np.float64)
+    middle = np.where((lower <= middle) & (middle < upper), middle, lower)
+    cuts = np.append(upper[:1], middle)  # the first has no row above it
+    is_cut = np.append(True, middle < upper)  # nothing is below a score of -inf
+    counts = (np.append(0.0, np.cumsum(group[order])[is_last])[is_cut] for group in groups)
+    shares = (n / group.sum() for n, group in zip(counts, groups, strict=True))
+    return cuts[is_cut], *shares
