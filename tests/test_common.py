@@ -7,14 +7,36 @@ from sklearn.base import clone
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import mixpul
-from mixpul import MixPULClassifier
+from mixpul import (
+    BaggingPUClassifier,
+    MixPULClassifier,
+    NNPUClassifier,
+    PUAUCClassifier,
+    RampClassifier,
+    SupervisedClassifier,
+    UPUClassifier,
+    VPUClassifier,
+    WeightedSVMClassifier,
+)
 from pu_checks import PU_CHECKS
 
-# Cheap settings, else the checks take minutes.
+# Cheap settings, else the checks take minutes. Priors are given: in scikit-learn's checks the
+# unlabeled rows hold few positives or none, which no estimator of the prior can see.
+QUICK = {"n_epochs": 10, "batch_size": 32, "learning_rate": 0.01}
 ESTIMATORS = [
     MixPULClassifier(n_epochs=20, batch_size=32),
     MixPULClassifier(n_epochs=20, batch_size=32, cross_fitting=None),
     MixPULClassifier.from_paper(n_epochs=20, batch_size=32, net=(16,), learning_rate=0.05),
+    NNPUClassifier(prior=0.2, cross_fitting=2, **QUICK),
+    UPUClassifier(prior=0.2, n_centres=30),
+    UPUClassifier(prior=0.2, model="mlp", loss="logistic", cross_fitting=2, **QUICK),
+    RampClassifier(prior=0.2, n_centres=10),
+    RampClassifier(prior=0.2, model="mlp", cross_fitting=2, **QUICK),
+    VPUClassifier(cross_fitting=2, **QUICK),
+    PUAUCClassifier(prior=0.2, n_centres=50),
+    WeightedSVMClassifier(),
+    BaggingPUClassifier(n_estimators=20),
+    SupervisedClassifier(n_evals=10),
 ]
 
 

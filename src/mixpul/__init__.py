@@ -4,14 +4,29 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from mixpul import datasets, losses, metrics, miners, nets, training
+    from mixpul import datasets, losses, metrics, miners, nets, priors, training
+    from mixpul.methods.bagging import BaggingPUClassifier
     from mixpul.methods.mixpul import MixPULClassifier
+    from mixpul.methods.nnpu import NNPUClassifier, UPUClassifier
+    from mixpul.methods.pu_auc import PUAUCClassifier
+    from mixpul.methods.ramp import RampClassifier
+    from mixpul.methods.supervised import SupervisedClassifier
+    from mixpul.methods.vpu import VPUClassifier
+    from mixpul.methods.wsvm import WeightedSVMClassifier
     from mixpul.persistence import load, save
 
 __version__ = "0.1.0"
 
 __all__ = [
+    "BaggingPUClassifier",
     "MixPULClassifier",
+    "NNPUClassifier",
+    "PUAUCClassifier",
+    "RampClassifier",
+    "SupervisedClassifier",
+    "UPUClassifier",
+    "VPUClassifier",
+    "WeightedSVMClassifier",
     "__version__",
     "datasets",
     "load",
@@ -19,17 +34,26 @@ __all__ = [
     "metrics",
     "miners",
     "nets",
+    "priors",
     "save",
     "training",
 ]
 
 # Imported on first use: torch takes seconds, which `mixpul --help` should not.
 _HOMES = {
+    "BaggingPUClassifier": "mixpul.methods.bagging",
     "MixPULClassifier": "mixpul.methods.mixpul",
+    "NNPUClassifier": "mixpul.methods.nnpu",
+    "PUAUCClassifier": "mixpul.methods.pu_auc",
+    "RampClassifier": "mixpul.methods.ramp",
+    "SupervisedClassifier": "mixpul.methods.supervised",
+    "UPUClassifier": "mixpul.methods.nnpu",
+    "VPUClassifier": "mixpul.methods.vpu",
+    "WeightedSVMClassifier": "mixpul.methods.wsvm",
     "load": "mixpul.persistence",
     "save": "mixpul.persistence",
 }
-_MODULES = {"datasets", "losses", "metrics", "miners", "nets", "training"}
+_MODULES = {"datasets", "losses", "metrics", "miners", "nets", "priors", "training"}
 
 
 def __getattr__(name: str) -> Any:

@@ -1,4 +1,4 @@
-"""A progress bar over epochs; nothing at all when not asked for."""
+"""A progress bar over epochs or the like; nothing at all when not asked for."""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -8,9 +8,9 @@ __all__ = ["progress_bar"]
 
 @contextmanager
 def progress_bar(
-    total: int, label: str, verbose: int
+    total: int, label: str, verbose: int, unit: str = "epochs"
 ) -> Iterator[Callable[[dict[str, float]], None]]:
-    """Give a function that advances the bar by one epoch and shows that epoch's record."""
+    """Give a function that advances the bar by one `unit` and shows its record."""
     if not verbose:
         yield lambda record: None
         return
@@ -27,17 +27,18 @@ def progress_bar(
         TextColumn("{task.description}"),
         BarColumn(),
         MofNCompleteColumn(),
-        TextColumn("epochs  {task.fields[record]}"),
+        TextColumn(unit + "  {task.fields[record]}"),
         TimeRemainingColumn(compact=True),
     )
     with Progress(*columns) as bar:
         task = bar.add_task(label, total=total, record="")
 
         def show(record: dict[str, float]) -> None:
-            text = f"loss {record['loss']:.3f}"
-            if "pu_auc" in record:
-                text += f"  PU-AUC {record['pu_auc']:.3f}"
-            bar.update(task, advance=1, record=text)
+            names = {"loss": "loss", "pu_auc": "PU-AUC"}
+            text = [
+                f"{shown} {record[name]:.3f}" for name, shown in names.items() if name in record
+            ]
+            bar.update(task, advance=1, record="  ".join(text))
 
         yield show
         # Early stopping leaves epochs undone; the bar should not look broken off.

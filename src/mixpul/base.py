@@ -82,6 +82,7 @@ or array of shape (n_samples, channels, height, width)
                 UserWarning,
                 stacklevel=2,
             )
+        self._forget()
         self._fit(X, is_positive)
         self.classes_ = classes  # last: it marks the classifier as fitted
         return self
@@ -111,6 +112,16 @@ or array of shape (n_samples, channels, height, width)
 
     def _scores(self, X: Any) -> NDArray[np.float32]:
         raise NotImplementedError
+
+    def _forget(self) -> None:
+        """Drop what an earlier fit has learned: another setting may not set all of it again."""
+        kept = {"n_features_in_", "feature_names_in_"}  # of this fit already
+        for name in [n for n in vars(self) if n.endswith("_") and n not in kept]:
+            delattr(self, name)
+
+    def _needed_to_score(self) -> tuple[str, ...]:
+        """Names of learned attributes that `_scores` cannot do without."""
+        return ()
 
     def _checked(self, X: Any, y: Any = "no_validation") -> Any:
         """Rows as float32, refused with a reason if they cannot be used; with y at fit."""
@@ -357,11 +368,13 @@ class NeuralPUClassifier(PUClassifier):
         for member, net in zip(members, nets, strict=True):
             refresh_batch_norm(net, member._clean_batches(rows))
         self.n_epochs_ = average.n_epochs
-        self.__dict__.pop("oof_scores_", None)  # of an earlier fit
         if len(members) > 1:
             self.oof_scores_ = average.scores()
         self.net_ = nets[0] if len(nets) == 1 else Averaged(nets)
         self._keep(members)
+
+    def _needed_to_score(self) -> tuple[str, ...]:
+        return ("net_",)
 
     def _clean_batches(self, rows: Rows) -> Iterator[Tensor]:
         """The rows this member has seen, as they are, in random order and even batches."""

@@ -23,6 +23,7 @@ from mixpul._files import write_whole
 from mixpul.base import NeuralPUClassifier, PUClassifier
 from mixpul.miners import MINERS
 from mixpul.nets import Averaged, make_net
+from mixpul.priors import PRIORS
 from mixpul.training import own_torch_state
 
 __all__ = ["FORMAT", "load", "save"]
@@ -32,7 +33,9 @@ FORMAT = 1
 
 # The closed lists: a file may name these classes and no others.
 CLASSES = [name for name in mixpul.__all__ if name.endswith("Classifier")]
-PARTS: dict[str, type[BaseEstimator]] = {cls.__name__: cls for cls in MINERS.values()}
+PARTS: dict[str, type[BaseEstimator]] = {
+    cls.__name__: cls for cls in (*MINERS.values(), *PRIORS.values())
+}
 
 
 def save(model: PUClassifier, path: str | os.PathLike) -> None:
@@ -61,6 +64,12 @@ def save(model: PUClassifier, path: str | os.PathLike) -> None:
             f"save takes a fitted mixpul classifier ({', '.join(CLASSES)}); got {name}."
         )
     check_is_fitted(model, "classes_")
+    for needed in model._needed_to_score():
+        if not hasattr(model, needed):
+            raise TypeError(
+                f"This {name} holds an estimator that is not ours and cannot be stored without "
+                "pickle; with its default estimator it can."
+            )
     tensors: dict[str, torch.Tensor] = {}
     learned: dict[str, Any] = {}
     for key, value in vars(model).items():
@@ -184,13 +193,13 @@ def _rebuilt(
     model._row_shape = tuple(description["row_shape"])
     learned = {name: _decoded(value) for name, value in description["learned"].items()}
     learned |= {name: tensor.numpy() for name, tensor in tensors.items() if "." not in name}
-    if isinstance(model, NeuralPUClassifier):
+    if isinstance(model, NeuralPUClassifier) and "net_" in learned:
         learned["net_"] = _rebuilt_net(model, tensors, learned["net_"]["n_members"])
     for name, value in learned.items():
         if not _is_learned(name, cls):
             raise ValueError(f"{name!r} is nothing that a {cls.__name__} learns.")
         setattr(model, name, value)
-    for name in ("classes_", "n_features_in_"):
+    for name in ("classes_", "n_features_in_", *model._needed_to_score()):
         if not hasattr(model, name):
             raise ValueError(f"it has no {name!r}.")
     return model

@@ -1,0 +1,79 @@
+"""Gaussian basis functions, shared by the kernel methods."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+from sklearn.metrics import euclidean_distances
+from sklearn.utils import gen_batches
+
+__all__ = [
+    "dense_blocks",
+    "dense_rows",
+    "gaussian",
+    "kernel_scores",
+    "median_distance",
+    "pick_centres",
+    "squared_distances",
+]
+
+ROWS_PER_BLOCK = 4096
+# The median distance of some hundred rows is as good as that of all of them.
+ROWS_FOR_MEDIAN = 500
+
+
+def dense_rows(X: Any) -> NDArray[np.float64]:
+    """Rows in double precision, dense and flat: images become one row each."""
+    X = X.toarray() if sparse.issparse(X) else np.asarray(X)
+    return X.reshape(len(X), -1).astype(np.float64)
+
+
+def dense_blocks(X: Any) -> Iterator[tuple[slice, NDArray[np.float64]]]:
+    """Some thousand rows at a time, each with its place: a sparse matrix never becomes dense."""
+    for block in gen_batches(X.shape[0], ROWS_PER_BLOCK):
+        yield block, dense_rows(X[block])
+
+
+def pick_centres(X: Any, n_centres: int, random: np.random.Generator) -> NDArray[np.float64]:
+    """At most `n_centres` rows of X, drawn without replacement."""
+    chosen = random.permutation(X.shape[0])[:n_centres]
+    return dense_rows(X[np.sort(chosen)])
+
+
+def median_distance(X: Any, random: np.random.Generator) -> float:
+    """Median Euclidean distance between different rows of X; 1 if all rows are the same."""
+    rows = pick_centres(X, ROWS_FOR_MEDIAN, random)
+    distances = np.sqrt(squared_distances(rows, rows))[np.triu_indices(len(rows), 1)]
+    distances = distances[distances > 0]
+    return float(np.median(distances)) if len(distances) else 1.0
+
+
+def squared_distances(X: Any, centres: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Squared Euclidean distances of rows (n,) to centres (b,), as (n, b)."""
+    # Around the mean: the distances come from a product, which loses digits far from the origin.
+    middle = centres.mean(axis=0)
+    result = np.empty((X.shape[0], len(centres)))
+    for block, rows in dense_blocks(X):
+        result[block] = euclidean_distances(rows - middle, centres - middle, squared=True)
+    return result
+
+
+def gaussian(squared: NDArray[np.float64], width: float) -> NDArray[np.float64]:
+    r"""Basis functions :math:`\exp(-d^2 / 2\sigma^2)` of squared distances."""
+    return np.exp(squared / (-2 * width**2))
+
+
+def kernel_scores(
+    X: Any,
+    centres: NDArray[np.float64],
+    width: float,
+    coefficients: NDArray[np.float64],
+    intercept: float = 0.0,
+) -> NDArray[np.float64]:
+    r""":math:`g(x) = \sum_j \alpha_j \exp(-\|x - c_j\|^2 / 2\sigma^2) + b`, in blocks of rows."""
+    result = np.empty(X.shape[0])
+    for block, rows in dense_blocks(X):
+        result[block] = gaussian(squared_distances(rows, centres), width) @ coefficients
+    return result + intercept

@@ -1,0 +1,66 @@
+"""What uPU and Ramp share: a class prior, and a choice between a kernel model and a network."""
+
+from numbers import Integral
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from mixpul._validation import HasMethods, Interval, StrOptions, as_generator
+from mixpul.base import NeuralPUClassifier
+from mixpul.kernels import kernel_scores
+from mixpul.losses import upu_risk
+from mixpul.methods.kernel_upu import Array, select_kernel_model
+from mixpul.priors import PRIORS, resolve_prior
+from mixpul.training import Batch
+
+PRIOR_CONSTRAINT = [float, int, StrOptions(set(PRIORS)), HasMethods("fit")]
+
+
+class RiskClassifier(NeuralPUClassifier):
+    """Minimises the unbiased PU risk of one loss, by a kernel model or by a network.
+
+    A subclass has parameters `prior` and `model`, writes `_solve`, which minimises the risk over
+    coefficients of basis functions, and `_surrogate`, which names the loss for the network.
+    """
+
+    _parameter_constraints: dict = NeuralPUClassifier._parameter_constraints | {
+        "prior": PRIOR_CONSTRAINT,
+        "model": [StrOptions({"kernel", "mlp"})],
+        "n_centres": [Interval(Integral, 1, None, closed="left")],
+    }
+
+    def _solve(self, phi_p: Array, phi_u: Array, prior: float, penalty: float) -> Array:
+        raise NotImplementedError
+
+    def _surrogate(self) -> str:
+        raise NotImplementedError
+
+    def _fit(self, X: Any, is_positive: NDArray[np.bool_]) -> None:
+        self.prior_, _ = resolve_prior(self.prior, X, is_positive, self.random_state)
+        if self.model == "mlp":
+            super()._fit(X, is_positive)
+            return
+        random = as_generator(self.random_state)
+        found = select_kernel_model(
+            X, is_positive, self.prior_, self._solve, random, n_centres=self.n_centres
+        )
+        self.centres_, self.width_, self.coef_ = found.centres, found.width, found.coef
+        self.intercept_, self.penalty_ = found.intercept, found.penalty
+
+    def _needed_to_score(self) -> tuple[str, ...]:
+        kernel = ("centres_", "width_", "coef_", "intercept_")
+        return kernel if self.model == "kernel" else super()._needed_to_score()
+
+    def _loss_terms(self, batch: Batch, progress: float) -> dict[str, Tensor]:
+        logits = self.net_(torch.cat([batch.positive, batch.unlabeled]))
+        positive, unlabeled = logits.split([len(batch.positive), len(batch.unlabeled)])
+        return {"R_PU": upu_risk(positive, unlabeled, self.prior_, self._surrogate())}
+
+    def _scores(self, X: Any) -> NDArray[np.float32]:
+        if self.model == "mlp":
+            return super()._scores(X)
+        scores = kernel_scores(X, self.centres_, self.width_, self.coef_, self.intercept_)
+        return scores.astype(np.float32)

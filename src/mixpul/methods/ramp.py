@@ -1,0 +1,117 @@
+"""PU learning with the ramp loss (du Plessis, Niu, Sugiyama, 2014)."""
+
+from typing import Any
+
+import torch
+
+from mixpul._validation import RandomStateLike
+from mixpul.methods._risk import RiskClassifier
+from mixpul.methods.kernel_upu import Array, ramp_cccp
+from mixpul.nets import NetSpec
+from mixpul.priors import PriorEstimator
+
+__all__ = ["RampClassifier"]
+
+
+class RampClassifier(RiskClassifier):
+    """Unbiased PU learning with the ramp loss; needs the class prior.
+
+    The method of the paper is a sum of Gaussians found by the concave-convex procedure, with width
+    and penalty of the least PU 0-1 risk in cross-validation. ``model='mlp'`` trains a network on
+    the same risk instead: that is our adaptation, and should be reported as such.
+
+    Parameters
+    ----------
+    prior : float, {'bbe', 'dedpul', 'tice', 'km', 'pen-l1', 'elkan-noto'} or PriorEstimator, \
+default='bbe'
+        Share of positives among the unlabeled rows, or how to estimate it.
+    model : {'kernel', 'mlp'}, default='kernel'
+        'mlp' trains the network that `net` names.
+    n_centres : int, default=200
+        Number of Gaussians of the kernel model.
+    net : {'skip-mlp', 'mlp', 'linear'}, sequence of int, or callable, default='skip-mlp'
+    n_epochs : int, default=30
+    learning_rate : float, default=0.001
+    optimizer : {'sgd', 'adam'}, default='adam'
+    momentum : float, default=0.9
+    weight_decay : float or 'auto', default=0.005
+    batch_size : int, default=128
+    max_steps : int or None, default=250
+    cross_fitting : int or None, default=5
+    early_stopping : bool, default=True
+    validation_fraction : float, default=0.2
+    patience : int, default=10
+    pos_label : label or None, default=None
+    random_state : int, RandomState, Generator or None, default=None
+    device : str or torch.device, default='auto'
+    verbose : int, default=0
+        The parameters from `net` on are those of `MixPULClassifier`.
+
+    Attributes
+    ----------
+    prior_ : float
+        The share of positives among the unlabeled rows that was used.
+    centres_, width_, coef_, intercept_, penalty_
+        The kernel model.
+    classes_, net_, n_epochs_, history_, oof_scores_, n_features_in_, feature_names_in_
+        As in `MixPULClassifier`; those of the network with ``model='mlp'`` only.
+
+    Examples
+    --------
+    >>> from mixpul import RampClassifier, datasets
+    >>> X, y = datasets.load("titanic", return_X_y=True)
+    >>> pu = datasets.make_pu(X, y, c=0.2, random_state=0)
+    >>> RampClassifier(prior=pu.prior, random_state=0).fit(pu.X, pu.s).predict(pu.X).shape
+    (2201,)
+    """
+
+    def __init__(
+        self,
+        *,
+        prior: float | str | PriorEstimator = "bbe",
+        model: str = "kernel",
+        n_centres: int = 200,
+        net: NetSpec = "skip-mlp",
+        n_epochs: int = 30,
+        learning_rate: float = 0.001,
+        optimizer: str = "adam",
+        momentum: float = 0.9,
+        weight_decay: float | str = 0.005,
+        batch_size: int = 128,
+        max_steps: int | None = 250,
+        cross_fitting: int | None = 5,
+        early_stopping: bool = True,
+        validation_fraction: float = 0.2,
+        patience: int = 10,
+        pos_label: Any = None,
+        random_state: RandomStateLike = None,
+        device: str | torch.device = "auto",
+        verbose: int = 0,
+    ) -> None:
+        super().__init__(
+            net=net,
+            n_epochs=n_epochs,
+            learning_rate=learning_rate,
+            optimizer=optimizer,
+            momentum=momentum,
+            weight_decay=weight_decay,
+            batch_size=batch_size,
+            max_steps=max_steps,
+            cross_fitting=cross_fitting,
+            early_stopping=early_stopping,
+            validation_fraction=validation_fraction,
+            patience=patience,
+            pos_label=pos_label,
+            random_state=random_state,
+            device=device,
+            verbose=verbose,
+        )
+        self.prior = prior
+        self.model = model
+        self.n_centres = n_centres
+
+    def _solve(self, phi_p: Array, phi_u: Array, prior: float, penalty: float) -> Array:
+        return ramp_cccp(phi_p, phi_u, prior, penalty)[0]
+
+    def _surrogate(self) -> str:
+        return "ramp"

@@ -1,0 +1,139 @@
+"""Variational PU learning (Chen, Liu, Wang, Zhao, Wu, 2020); beyond the MixPUL paper."""
+
+import math
+from numbers import Real
+from typing import Any
+
+import numpy as np
+import torch
+import torch.nn.functional as F
+from numpy.typing import NDArray
+from torch import Tensor
+
+from mixpul._validation import Interval, RandomStateLike
+from mixpul.base import NeuralPUClassifier
+from mixpul.losses import mix, variational_risk
+from mixpul.nets import NetSpec
+from mixpul.training import Batch
+
+__all__ = ["VPUClassifier"]
+
+
+class VPUClassifier(NeuralPUClassifier):
+    r"""Network trained by a variational bound; needs no class prior.
+
+    Learns :math:`\Phi(x)` proportional to P(y = 1 | x) by pulling the density of unlabeled rows,
+    weighted by :math:`\Phi`, towards that of the positives. Mixtures of positives with other rows
+    should get mixed values on the log scale (`mixup_weight`). The decision is :math:`\Phi` above
+    half of its largest value on the training rows.
+
+    Parameters
+    ----------
+    mixup_weight : float, default=0.3
+        Weight of the consistency under mixup.
+    alpha : float, default=0.3
+        Mixing weights are drawn from Beta(alpha, alpha).
+    net : {'skip-mlp', 'mlp', 'linear'}, sequence of int, or callable, default='skip-mlp'
+    n_epochs : int, default=30
+    learning_rate : float, default=0.001
+    optimizer : {'sgd', 'adam'}, default='adam'
+    momentum : float, default=0.9
+    weight_decay : float or 'auto', default='auto'
+    batch_size : int, default=128
+    max_steps : int or None, default=250
+    cross_fitting : int or None, default=5
+    early_stopping : bool, default=True
+    validation_fraction : float, default=0.2
+    patience : int, default=10
+    pos_label : label or None, default=None
+    random_state : int, RandomState, Generator or None, default=None
+    device : str or torch.device, default='auto'
+    verbose : int, default=0
+        The parameters from `net` on are those of `MixPULClassifier`.
+
+    Attributes
+    ----------
+    cut_ : float
+        The logit at which the decision lies; scores are relative to it.
+    classes_, net_, n_epochs_, history_, oof_scores_, n_features_in_, feature_names_in_
+        As in `MixPULClassifier`.
+
+    Examples
+    --------
+    >>> from mixpul import VPUClassifier, datasets
+    >>> X, y = datasets.load("titanic", return_X_y=True)
+    >>> pu = datasets.make_pu(X, y, c=0.2, random_state=0)
+    >>> VPUClassifier(n_epochs=3, random_state=0).fit(pu.X, pu.s).predict(pu.X).shape
+    (2201,)
+    """
+
+    _parameter_constraints: dict = NeuralPUClassifier._parameter_constraints | {
+        "mixup_weight": [Interval(Real, 0, None, closed="left")],
+        "alpha": [Interval(Real, 0, None, closed="neither")],
+    }
+
+    def __init__(
+        self,
+        *,
+        mixup_weight: float = 0.3,
+        alpha: float = 0.3,
+        net: NetSpec = "skip-mlp",
+        n_epochs: int = 30,
+        learning_rate: float = 0.001,
+        optimizer: str = "adam",
+        momentum: float = 0.9,
+        weight_decay: float | str = "auto",
+        batch_size: int = 128,
+        max_steps: int | None = 250,
+        cross_fitting: int | None = 5,
+        early_stopping: bool = True,
+        validation_fraction: float = 0.2,
+        patience: int = 10,
+        pos_label: Any = None,
+        random_state: RandomStateLike = None,
+        device: str | torch.device = "auto",
+        verbose: int = 0,
+    ) -> None:
+        super().__init__(
+            net=net,
+            n_epochs=n_epochs,
+            learning_rate=learning_rate,
+            optimizer=optimizer,
+            momentum=momentum,
+            weight_decay=weight_decay,
+            batch_size=batch_size,
+            max_steps=max_steps,
+            cross_fitting=cross_fitting,
+            early_stopping=early_stopping,
+            validation_fraction=validation_fraction,
+            patience=patience,
+            pos_label=pos_label,
+            random_state=random_state,
+            device=device,
+            verbose=verbose,
+        )
+        self.mixup_weight = mixup_weight
+        self.alpha = alpha
+
+    def _fit(self, X: Any, is_positive: NDArray[np.bool_]) -> None:
+        super()._fit(X, is_positive)
+        # Half of the largest Phi, as a logit.
+        largest = 1 / (1 + math.exp(-float(super()._scores(X).max())))
+        self.cut_ = math.log(largest / 2) - math.log1p(-largest / 2)
+        if hasattr(self, "oof_scores_"):
+            self.oof_scores_ -= np.float32(self.cut_)
+
+    def _loss_terms(self, batch: Batch, progress: float) -> dict[str, Tensor]:
+        x_p, x_u = batch.positive, batch.unlabeled
+        weight = self._rng.beta(self.alpha, self.alpha)
+        parts = [x_p, x_u, mix(x_u, x_p, weight)]
+        z_p, z_u, z_mixed = self.net_(torch.cat(parts)).split([len(part) for part in parts])
+        # A mixture with a positive, whose Phi is 1, should have the mixed Phi.
+        target = torch.log(mix(torch.sigmoid(z_u), torch.ones_like(z_u), weight))
+        return {
+            "L_var": variational_risk(z_p, z_u),
+            "L_mix": self.mixup_weight * F.mse_loss(F.logsigmoid(z_mixed), target),
+        }
+
+    def _scores(self, X: Any) -> NDArray[np.float32]:
+        return super()._scores(X) - np.float32(self.cut_)

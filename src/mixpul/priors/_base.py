@@ -1,0 +1,193 @@
+"""The contract of every class-prior estimator, and what all of them share."""
+
+from collections.abc import Callable
+from numbers import Integral, Real
+from typing import Any, Protocol, Self, runtime_checkable
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy import sparse
+from sklearn.base import BaseEstimator
+from sklearn.utils.validation import column_or_1d, validate_data
+
+from mixpul._validation import (
+    Interval,
+    as_generator,
+    check_finite,
+    check_labels_present,
+    check_no_text,
+    split_labels,
+)
+
+
+@runtime_checkable
+class PriorEstimator(Protocol):
+    """What a class-prior estimator must do: learn the share of positives among unlabeled rows.
+
+    Examples
+    --------
+    >>> from mixpul.priors import PriorEstimator, resolve_prior
+    >>> class Known:
+    ...     def fit(self, X, y):
+    ...         self.prior_, self.interval_ = 0.3, (0.25, 0.35)
+    ...         return self
+    >>> isinstance(Known().fit(None, None), PriorEstimator)
+    True
+    >>> resolve_prior(Known(), None, None)[0]
+    0.3
+    """
+
+    prior_: float
+    interval_: tuple[float, float]
+
+    def fit(self, X: ArrayLike, y: ArrayLike) -> Self:
+        """Estimate the prior from rows labeled positive and unlabeled rows."""
+        ...
+
+
+class BasePrior(BaseEstimator):
+    """Base of all estimators: labels, validation and the interval.
+
+    A subclass writes `_estimate(X, is_positive, random)`, which gives the estimate and those of
+    the resampled data. Rows are float (dense, or CSR) and were checked.
+    """
+
+    _parameter_constraints: dict = {
+        "level": [Interval(Real, 0, 1, closed="neither")],
+        "n_bootstrap": [Interval(Integral, 0, None, closed="left")],
+        "random_state": ["random_state", np.random.Generator],
+    }
+    _least = 2  # rows of each kind
+
+    prior_: float
+    interval_: tuple[float, float]
+
+    def fit(self, X: ArrayLike, y: ArrayLike) -> Self:
+        """Estimate the share of positives among the unlabeled rows.
+
+        Parameters
+        ----------
+        X : array-like, data frame or CSR matrix of shape (n_samples, n_features), \
+or array of shape (n_samples, channels, height, width)
+        y : array-like of shape (n_samples,)
+            Two values; the larger one, or `pos_label`, means "labeled positive".
+
+        Returns
+        -------
+        self
+        """
+        self._validate_params()
+        rows, is_positive = self._checked(X, y)
+        estimate, resampled = self._estimate(rows, is_positive, as_generator(self.random_state))
+        self.prior_ = float(estimate)
+        self.interval_ = percentile_interval(self.prior_, resampled, self.level)
+        return self
+
+    def _estimate(
+        self, X: Any, is_positive: NDArray[np.bool_], random: np.random.Generator
+    ) -> tuple[float, NDArray[np.float64]]:
+        raise NotImplementedError
+
+    def _checked(self, X: Any, y: Any) -> tuple[Any, NDArray[np.bool_]]:
+        check_no_text(X)
+        if y is not None:
+            check_labels_present(y)
+        rows, labels = validate_data(
+            self,
+            X,
+            y,
+            accept_sparse="csr",
+            dtype=[np.float64, np.float32],
+            allow_nd=True,
+            ensure_all_finite=False,
+        )
+        check_finite(rows, getattr(self, "feature_names_in_", None))
+        _, is_positive = split_labels(labels, self.pos_label)
+        n_positive = int(is_positive.sum())
+        n_unlabeled = len(is_positive) - n_positive
+        if min(n_positive, n_unlabeled) < self._least:
+            raise ValueError(
+                f"{type(self).__name__} needs at least {self._least} labeled positives and "
+                f"{self._least} unlabeled rows; got {n_positive} and {n_unlabeled}."
+            )
+        return rows, is_positive
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.target_tags.required = True
+        tags.input_tags.sparse = True
+        return tags
+
+
+def percentile_interval(
+    estimate: float, resampled: NDArray[np.float64], level: float
+) -> tuple[float, float]:
+    """Percentiles of the resampled estimates, widened to hold the estimate; NaN without any.
+
+    Estimates that take a minimum shift when rows repeat, so that all of them may lie on one side.
+    """
+    if not len(resampled):
+        return float("nan"), float("nan")
+    low, high = np.quantile(resampled, [(1 - level) / 2, (1 + level) / 2])
+    return float(min(low, estimate)), float(max(high, estimate))
+
+
+def bootstrap(
+    estimate: Callable[[NDArray[np.intp], NDArray[np.intp]], float],
+    n_positive: int,
+    n_unlabeled: int,
+    n_bootstrap: int,
+    random: np.random.Generator,
+) -> NDArray[np.float64]:
+    """Estimates from rows drawn with replacement, positive and unlabeled ones separately.
+
+    `estimate` gets the row numbers within the positives and within the unlabeled rows.
+    """
+    return np.array(
+        [
+            estimate(
+                random.integers(n_positive, size=n_positive),
+                random.integers(n_unlabeled, size=n_unlabeled),
+            )
+            for _ in range(n_bootstrap)
+        ]
+    )
+
+
+def prior_from_label_frequency(label_frequency: float, n_positive: int, n_unlabeled: int) -> float:
+    r"""Share of positives among the unlabeled rows, :math:`n_P (1 - c) / (c \, n_U)`, at most 1."""
+    if label_frequency <= 0:
+        return 1.0
+    prior = n_positive * (1 - label_frequency) / (label_frequency * n_unlabeled)
+    return float(np.clip(prior, 0, 1))
+
+
+def checked_scores(scores: ArrayLike, name: str, *, least: int = 2) -> NDArray[np.float64]:
+    """One finite number per row, `least` rows or more."""
+    checked: NDArray[np.float64] = column_or_1d(scores, dtype=np.float64)
+    if len(checked) < least:
+        raise ValueError(f"{name} must hold at least {least} scores; got {len(checked)}.")
+    n_bad = int((~np.isfinite(checked)).sum())
+    if n_bad:
+        raise ValueError(f"{name} has NaN or infinity in {n_bad} of {len(checked)} rows.")
+    return checked
+
+
+def as_matrix(X: Any) -> Any:
+    """Images as rows of double precision; sparse matrices stay sparse."""
+    if sparse.issparse(X):
+        return X.astype(np.float64)
+    return np.asarray(X, dtype=np.float64).reshape(X.shape[0], -1)
+
+
+def some_rows(
+    is_positive: NDArray[np.bool_], n: int, random: np.random.Generator
+) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+    """At most `n` row numbers, positives and unlabeled; the rarer kind loses none if it can."""
+    positive, unlabeled = np.flatnonzero(is_positive), np.flatnonzero(~is_positive)
+    n_positive = min(len(positive), max(n // 2, n - len(unlabeled)))
+    n_unlabeled = min(len(unlabeled), n - n_positive)
+    return (
+        random.choice(positive, n_positive, replace=False),
+        random.choice(unlabeled, n_unlabeled, replace=False),
+    )
