@@ -8,12 +8,19 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from mixpul._validation import HasMethods, Interval, StrOptions, as_generator
+from mixpul._validation import (
+    HasMethods,
+    Interval,
+    RandomStateLike,
+    StrOptions,
+    as_generator,
+)
 from mixpul.base import NeuralPUClassifier
 from mixpul.kernels import kernel_scores
 from mixpul.losses import upu_risk
 from mixpul.methods.kernel_upu import Array, select_kernel_model
-from mixpul.priors import PRIORS, resolve_prior
+from mixpul.nets import NetSpec
+from mixpul.priors import PRIORS, PriorEstimator, resolve_prior
 from mixpul.training import Batch
 
 PRIOR_CONSTRAINT = [float, int, StrOptions(set(PRIORS)), HasMethods("fit")]
@@ -31,6 +38,51 @@ class RiskClassifier(NeuralPUClassifier):
         "model": [StrOptions({"kernel", "mlp"})],
         "n_centres": [Interval(Integral, 1, None, closed="left")],
     }
+
+    def __init__(
+        self,
+        *,
+        prior: float | str | PriorEstimator = "bbe",
+        model: str = "kernel",
+        n_centres: int = 200,
+        net: NetSpec = "skip-mlp",
+        n_epochs: int = 30,
+        learning_rate: float = 0.001,
+        optimizer: str = "adam",
+        momentum: float = 0.9,
+        weight_decay: float | str = 0.005,
+        batch_size: int = 128,
+        max_steps: int | None = 250,
+        cross_fitting: int | None = 5,
+        early_stopping: bool = True,
+        validation_fraction: float = 0.2,
+        patience: int = 10,
+        pos_label: Any = None,
+        random_state: RandomStateLike = None,
+        device: str | torch.device = "auto",
+        verbose: int = 0,
+    ) -> None:
+        super().__init__(
+            net=net,
+            n_epochs=n_epochs,
+            learning_rate=learning_rate,
+            optimizer=optimizer,
+            momentum=momentum,
+            weight_decay=weight_decay,
+            batch_size=batch_size,
+            max_steps=max_steps,
+            cross_fitting=cross_fitting,
+            early_stopping=early_stopping,
+            validation_fraction=validation_fraction,
+            patience=patience,
+            pos_label=pos_label,
+            random_state=random_state,
+            device=device,
+            verbose=verbose,
+        )
+        self.prior = prior
+        self.model = model
+        self.n_centres = n_centres
 
     def _solve(self, phi_p: Array, phi_u: Array, prior: float, penalty: float) -> Array:
         raise NotImplementedError

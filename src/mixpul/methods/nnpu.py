@@ -104,6 +104,9 @@ default='bbe'
         verbose: int = 0,
     ) -> None:
         super().__init__(
+            prior=prior,
+            model=model,
+            n_centres=n_centres,
             net=net,
             n_epochs=n_epochs,
             learning_rate=learning_rate,
@@ -121,10 +124,7 @@ default='bbe'
             device=device,
             verbose=verbose,
         )
-        self.prior = prior
         self.loss = loss
-        self.model = model
-        self.n_centres = n_centres
 
     def _solve(self, phi_p: Array, phi_u: Array, prior: float, penalty: float) -> Array:
         if self.loss == "squared":

@@ -1,14 +1,7 @@
 """PU learning with the ramp loss (du Plessis, Niu, Sugiyama, 2014)."""
 
-from typing import Any
-
-import torch
-
-from mixpul._validation import RandomStateLike
 from mixpul.methods._risk import RiskClassifier
 from mixpul.methods.kernel_upu import Array, ramp_cccp
-from mixpul.nets import NetSpec
-from mixpul.priors import PriorEstimator
 
 __all__ = ["RampClassifier"]
 
@@ -64,51 +57,6 @@ default='bbe'
     >>> RampClassifier(prior=pu.prior, random_state=0).fit(pu.X, pu.s).predict(pu.X).shape
     (2201,)
     """
-
-    def __init__(
-        self,
-        *,
-        prior: float | str | PriorEstimator = "bbe",
-        model: str = "kernel",
-        n_centres: int = 200,
-        net: NetSpec = "skip-mlp",
-        n_epochs: int = 30,
-        learning_rate: float = 0.001,
-        optimizer: str = "adam",
-        momentum: float = 0.9,
-        weight_decay: float | str = 0.005,
-        batch_size: int = 128,
-        max_steps: int | None = 250,
-        cross_fitting: int | None = 5,
-        early_stopping: bool = True,
-        validation_fraction: float = 0.2,
-        patience: int = 10,
-        pos_label: Any = None,
-        random_state: RandomStateLike = None,
-        device: str | torch.device = "auto",
-        verbose: int = 0,
-    ) -> None:
-        super().__init__(
-            net=net,
-            n_epochs=n_epochs,
-            learning_rate=learning_rate,
-            optimizer=optimizer,
-            momentum=momentum,
-            weight_decay=weight_decay,
-            batch_size=batch_size,
-            max_steps=max_steps,
-            cross_fitting=cross_fitting,
-            early_stopping=early_stopping,
-            validation_fraction=validation_fraction,
-            patience=patience,
-            pos_label=pos_label,
-            random_state=random_state,
-            device=device,
-            verbose=verbose,
-        )
-        self.prior = prior
-        self.model = model
-        self.n_centres = n_centres
 
     def _solve(self, phi_p: Array, phi_u: Array, prior: float, penalty: float) -> Array:
         return ramp_cccp(phi_p, phi_u, prior, penalty)[0]
