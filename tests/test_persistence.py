@@ -365,7 +365,7 @@ def drop(mapping, key):
 
 FIRST = "net_.0.layers.1.weight"
 CHANGES = {
-    "unknown class": (lambda t, d: d.update({"class": "SVC"}), "'SVC'.*loads MixPULClassifier"),
+    "unknown class": (lambda t, d: d.update({"class": "SVC"}), "'SVC'.*loads .*MixPULClassifier"),
     "no class": (lambda t, d: drop(d, "class"), "not a whole mixpul model|no mixpul model"),
     "class is a list": (lambda t, d: d.update({"class": ["SVC"]}), None),
     "newer format": (lambda t, d: d.update(format=FORMAT + 1), "format 2.*Upgrade mixpul"),
