@@ -26,6 +26,7 @@ from mixpul.metrics import (
     PURates,
     accuracy_threshold,
     auc_interval,
+    balanced_threshold,
     best_threshold,
     corrected_auc_score,
     flagged_share,
@@ -830,3 +831,28 @@ def test_the_report_checks_the_calibration_that_can_be_checked():
     assert report["calibration"]["n_impossible"] == (posterior > 0.5).sum()
     assert any("not calibrated, or the prior is wrong" in said for said in report["warnings"])
     assert any("1 / prior = 3.33 is the most" in said for said in report["warnings"])
+
+
+class TestBalancedThreshold:
+    def test_it_is_the_bayes_cut_whatever_the_prior(self):
+        """N(1, 1) against N(-1, 1): densities cross at 0."""
+        random = np.random.default_rng(0)
+        for prior in (0.1, 0.3, 0.6):
+            n = 20_000
+            positives = random.normal(1, 1, n)
+            hidden = random.random(n) < prior
+            unlabeled = random.normal(np.where(hidden, 1, -1), 1)
+            y = np.r_[np.ones(n), np.zeros(n)]
+            cut = balanced_threshold(y, np.r_[positives, unlabeled])
+            assert cut == pytest.approx(0, abs=0.15)
+
+    def test_it_is_the_middle_of_a_gap(self):
+        y, scores = np.r_[np.ones(50), np.zeros(50)], np.r_[np.full(50, 5.0), np.full(50, 1.0)]
+        assert balanced_threshold(y, scores) == 3
+
+    def test_constant_scores_give_a_number(self):
+        assert balanced_threshold([1, 0, 0], [2.0, 2.0, 2.0]) == 2
+
+    def test_other_labels(self):
+        cut = balanced_threshold(["a", "b", "b"], [2.0, 1.0, 1.0], pos_label="a")
+        assert cut == 1.5

@@ -9,7 +9,7 @@ from torch import nn
 
 from mixpul import MixPULClassifier, datasets
 from mixpul.losses import consistency, mix, pairwise_margin
-from mixpul.metrics import pu_auc_scorer
+from mixpul.metrics import balanced_threshold, pu_auc_scorer
 from mixpul.miners import DistanceMiner, RandomMiner
 from mixpul.nets import Averaged
 from mixpul.training import Batch
@@ -272,3 +272,16 @@ def test_defaults_learn_spambase_from_few_and_from_many_positives(c):
     model = make_pipeline(StandardScaler(), MixPULClassifier(n_epochs=10, random_state=0))
     auc = roc_auc_score(y_test, model.fit(pu.X, pu.s).decision_function(X_test))
     assert auc > {0.01: 0.85, 0.2: 0.95}[c]
+
+
+def test_the_cut_is_set_on_out_of_fold_scores(pu):
+    model = MixPULClassifier(n_epochs=5, random_state=0).fit(pu.X, pu.y)
+    assert model.threshold_ != 0
+    # Scores are logits less the threshold, so the best balanced cut of the scores is 0.
+    assert balanced_threshold(pu.y, model.oof_scores_) == pytest.approx(0, abs=1e-5)
+    with torch.inference_mode():
+        logits = model.net_(torch.from_numpy(pu.X.astype(np.float32))).numpy()
+    np.testing.assert_allclose(
+        model.decision_function(pu.X), logits - model.threshold_, rtol=1e-5, atol=1e-5
+    )
+    assert MixPULClassifier(n_epochs=2, cross_fitting=None).fit(pu.X, pu.y).threshold_ == 0

@@ -24,9 +24,11 @@ from mixpul.priors import (
     PriorEstimator,
     TIcEPrior,
     bbe,
+    check_prior,
     dedpul,
     km,
     label_frequency,
+    largest_prior,
     pen_l1,
     resolve_prior,
     tice,
@@ -416,8 +418,8 @@ def test_anything_with_the_right_method_is_an_estimator():
     assert resolve_prior(Fixed(0.25), ROWS, LABELS)[0] == 0.25
 
 
-@pytest.mark.parametrize(("estimate", "used"), [(0.0, 0.001), (1.0, 0.999)])
-def test_an_estimate_that_leaves_one_class_empty_is_moved_inside_with_a_warning(estimate, used):
+@pytest.mark.parametrize(("estimate", "used"), [(0.0, 1 / 400), (1.0, 399 / 400)])
+def test_an_estimate_that_leaves_one_class_empty_becomes_one_row_with_a_warning(estimate, used):
     with pytest.warns(UserWarning, match="Fixed estimates a prior of .* leaves one class empty"):
         assert resolve_prior(Fixed(estimate), ROWS, LABELS)[0] == used
 
@@ -426,3 +428,30 @@ def test_an_estimate_that_leaves_one_class_empty_is_moved_inside_with_a_warning(
 def test_what_is_no_prior_is_refused(prior):
     with pytest.raises(ValueError, match="prior must be the share of positives among the unlabel"):
         resolve_prior(prior, ROWS, LABELS)
+
+
+def test_the_largest_prior_is_a_ratio_of_tails_with_a_band():
+    positive, unlabeled = np.full(200, 1.0), np.repeat([1.0, 0.0], [30, 70])
+    error = np.sqrt(np.log(2 / 0.05) / 2)
+    expected = (0.3 + error / 10) / (1 - error / np.sqrt(200))
+    assert np.isclose(largest_prior(positive, unlabeled), expected)
+    assert largest_prior(positive, unlabeled, level=0.99) > expected
+    assert largest_prior([1.0, 2.0], unlabeled) == 1  # two positives tell nothing
+
+
+def test_the_largest_prior_is_above_the_truth_and_below_nonsense():
+    assert 0.4 < largest_prior(SCORE_P, SCORE_U) < 0.7
+
+
+def test_a_prior_is_contradicted_by_scores_or_not():
+    scores, is_positive = np.concatenate([SCORE_P, SCORE_U]), LABELS == 1
+    check_prior(0.4, scores, is_positive)
+    check_prior(0.9, np.full(800, np.nan), is_positive)
+    with pytest.warns(UserWarning, match="contradict prior=0.9.* at most 0.5"):
+        check_prior(0.9, scores, is_positive)
+
+
+def test_dedpul_finds_no_positives_where_there_are_none():
+    random = np.random.default_rng(0)
+    assert dedpul(random.normal(5, 1, 100), random.normal(-5, 1, 400)) < 0.05
+    assert dedpul(random.normal(5, 1, 100), random.normal(5, 1, 400)) > 0.7

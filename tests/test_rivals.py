@@ -5,7 +5,13 @@ import pytest
 import torch
 from sklearn.metrics import accuracy_score
 
-from mixpul import NNPUClassifier, RampClassifier, UPUClassifier, VPUClassifier
+from mixpul import (
+    NNPUClassifier,
+    PUAUCClassifier,
+    RampClassifier,
+    UPUClassifier,
+    VPUClassifier,
+)
 from mixpul.losses import nnpu_risk, upu_risk, variational_risk
 from mixpul.methods.kernel_upu import ramp_cccp, upu_convex, upu_squared
 from mixpul.priors import BBEPrior
@@ -101,3 +107,25 @@ def test_a_refit_with_another_model_forgets_the_first(pu):
     model.set_params(model="kernel").fit(pu.X, pu.y)
     assert not hasattr(model, "net_")
     assert (model.decision_function(pu.X) != first).any()
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        UPUClassifier(random_state=0),
+        NNPUClassifier(**QUICK),
+        RampClassifier(n_centres=20, random_state=0),
+        PUAUCClassifier(random_state=0),
+    ],
+    ids=repr,
+)
+def test_a_prior_the_data_contradict_is_warned_of(model):
+    random = np.random.default_rng(0)
+    truth = np.arange(500) < 150
+    X = random.normal(size=(600, 2))
+    X[:100] += 8
+    X[100:][truth] += 8
+    y = (np.arange(600) < 100).astype(int)
+    model.set_params(prior=0.3).fit(X, y)
+    with pytest.warns(UserWarning, match="contradict prior=0.8"):
+        model.set_params(prior=0.8).fit(X, y)

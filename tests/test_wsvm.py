@@ -129,3 +129,13 @@ def test_rows_that_are_all_the_same_get_one_score():
     scores = WeightedSVMClassifier(random_state=0).fit(X, y).decision_function(X)
     assert np.isfinite(scores).all()
     assert len(np.unique(scores)) == 1
+
+
+def test_the_cost_of_the_first_svm_is_chosen_by_rows_left_out(pu):
+    chosen = WeightedSVMClassifier(random_state=0).fit(pu.X, pu.y)
+    assert chosen.C_labeled_ in (0.01, 0.1, 1.0)
+    fixed = WeightedSVMClassifier(C_labeled=chosen.C_labeled_, random_state=0).fit(pu.X, pu.y)
+    np.testing.assert_array_equal(chosen.weights_, fixed.weights_)
+    # At this cost the margins of all rows are alike, which the search has to see.
+    useless = WeightedSVMClassifier(C_labeled=1e-9, random_state=0).fit(pu.X, pu.y)
+    assert np.ptp(useless.weights_[pu.y == 0]) < np.ptp(chosen.weights_[pu.y == 0])

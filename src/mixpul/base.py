@@ -252,8 +252,8 @@ class NeuralPUClassifier(PUClassifier):
         """Give the network that predicts, if it is not the one that is trained."""
         return self.net_
 
-    def _keep(self, members: list[Self]) -> None:
-        """Take over from the trained members what users may want to see."""
+    def _keep(self, members: list[Self], is_positive: NDArray[np.bool_]) -> None:
+        """Take over from the trained members what is needed or what users may want to see."""
 
     # -- fit ----------------------------------------------------------------------------------
 
@@ -370,8 +370,11 @@ class NeuralPUClassifier(PUClassifier):
         self.n_epochs_ = average.n_epochs
         if len(members) > 1:
             self.oof_scores_ = average.scores()
+            self.oof_folds_ = np.empty(len(is_positive), dtype=np.int32)
+            for k, member in enumerate(members):
+                self.oof_folds_[member._held_out.numpy()] = k
         self.net_ = nets[0] if len(nets) == 1 else Averaged(nets)
-        self._keep(members)
+        self._keep(members, is_positive)
 
     def _needed_to_score(self) -> tuple[str, ...]:
         return ("net_",)

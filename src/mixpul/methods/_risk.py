@@ -1,6 +1,6 @@
 """What uPU and Ramp share: a class prior, and a choice between a kernel model and a network."""
 
-from numbers import Integral
+from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
@@ -20,7 +20,7 @@ from mixpul.kernels import kernel_scores
 from mixpul.losses import upu_risk
 from mixpul.methods.kernel_upu import Array, select_kernel_model
 from mixpul.nets import NetSpec
-from mixpul.priors import PRIORS, PriorEstimator, resolve_prior
+from mixpul.priors import PRIORS, PriorEstimator, check_prior, resolve_prior
 from mixpul.training import Batch
 
 PRIOR_CONSTRAINT = [float, int, StrOptions(set(PRIORS)), HasMethods("fit")]
@@ -50,7 +50,7 @@ class RiskClassifier(NeuralPUClassifier):
         learning_rate: float = 0.001,
         optimizer: str = "adam",
         momentum: float = 0.9,
-        weight_decay: float | str = 0.005,
+        weight_decay: float | str = "auto",
         batch_size: int = 128,
         max_steps: int | None = 250,
         cross_fitting: int | None = 5,
@@ -91,20 +91,34 @@ class RiskClassifier(NeuralPUClassifier):
         raise NotImplementedError
 
     def _fit(self, X: Any, is_positive: NDArray[np.bool_]) -> None:
-        self.prior_, _ = resolve_prior(self.prior, X, is_positive, self.random_state)
+        self.prior_, estimator = resolve_prior(self.prior, X, is_positive, self.random_state)
+        left_out = self._fitted(X, is_positive)
+        if estimator is None:
+            check_prior(self.prior_, left_out, is_positive)
+
+    def _fitted(self, X: Any, is_positive: NDArray[np.bool_]) -> NDArray:
+        """Fit either model; gives the scores of rows left out of training."""
         if self.model == "mlp":
             super()._fit(X, is_positive)
-            return
+            return getattr(self, "oof_scores_", np.full(len(is_positive), np.nan))
         random = as_generator(self.random_state)
         found = select_kernel_model(
             X, is_positive, self.prior_, self._solve, random, n_centres=self.n_centres
         )
         self.centres_, self.width_, self.coef_ = found.centres, found.width, found.coef
         self.intercept_, self.penalty_ = found.intercept, found.penalty
+        return found.left_out
 
     def _needed_to_score(self) -> tuple[str, ...]:
         kernel = ("centres_", "width_", "coef_", "intercept_")
         return kernel if self.model == "kernel" else super()._needed_to_score()
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        # A network may end at calling every row negative if the prior is estimated as about 0.
+        estimated = not isinstance(self.prior, Real)
+        tags.classifier_tags.poor_score = self.model == "mlp" and estimated
+        return tags
 
     def _loss_terms(self, batch: Batch, progress: float) -> dict[str, Tensor]:
         logits = self.net_(torch.cat([batch.positive, batch.unlabeled]))

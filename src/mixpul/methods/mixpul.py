@@ -13,6 +13,7 @@ from torch import Tensor, nn
 from mixpul._validation import HasMethods, Interval, RandomStateLike, StrOptions, as_generator
 from mixpul.base import NeuralPUClassifier
 from mixpul.losses import consistency, mix, pairwise_margin
+from mixpul.metrics import balanced_threshold
 from mixpul.miners import MINERS, NegativeMiner
 from mixpul.nets import NetSpec, Teacher
 from mixpul.training import Batch
@@ -99,7 +100,12 @@ class MixPULClassifier(NeuralPUClassifier):
     history_ : list of dict
         Per epoch the mean of each loss term over steps and networks, and the held-out PU-AUC.
     oof_scores_ : ndarray of shape (n_samples,)
-        With cross-fitting: the logit of each row by the network that has not seen it.
+        With cross-fitting: the score of each row by the network that has not seen it.
+    oof_folds_ : ndarray of shape (n_samples,)
+        With cross-fitting: the number of that network.
+    threshold_ : float
+        Logit of `net_` that became the score 0, so that `predict` is best balanced on out-of-fold
+        scores (`metrics.balanced_threshold`); 0 without cross-fitting.
     reliable_negatives_ : ndarray of shape (n_mined,)
         Rows of X that were used as negatives, surest first.
     n_features_in_ : int
@@ -253,13 +259,26 @@ class MixPULClassifier(NeuralPUClassifier):
         risen = min(1.0, (progress - self.warmup) / RAMP)
         return float(np.exp(-5 * (1 - risen) ** 2))
 
-    def _keep(self, members: list[Self]) -> None:
+    def _keep(self, members: list[Self], is_positive: NDArray[np.bool_]) -> None:
+        # Networks that have seen a row as unlabeled push it below those they have not, positives
+        # too: where to cut is judged by rows that none of them has seen in training.
+        self.threshold_ = 0.0
+        if len(members) > 1:
+            judged = ~np.isnan(self.oof_scores_)
+            self.threshold_ = balanced_threshold(is_positive[judged], self.oof_scores_[judged])
+            self.oof_scores_ -= np.float32(self.threshold_)
         # A row counts by its best place in any member's list.
         place = np.concatenate([np.arange(len(member._mined)) for member in members])
         rows = np.concatenate([member._mined for member in members])
         order = np.argsort(place, kind="stable")
         _, first = np.unique(rows[order], return_index=True)
         self.reliable_negatives_ = rows[order][np.sort(first)]
+
+    def _needed_to_score(self) -> tuple[str, ...]:
+        return (*super()._needed_to_score(), "threshold_")
+
+    def _scores(self, X: Any) -> NDArray[np.float32]:
+        return super()._scores(X) - np.float32(self.threshold_)
 
     def _negatives(
         self, X: Any, positive: NDArray, unlabeled: NDArray

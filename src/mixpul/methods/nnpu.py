@@ -14,7 +14,7 @@ from mixpul.losses import nnpu_risk
 from mixpul.methods._risk import PRIOR_CONSTRAINT, RiskClassifier
 from mixpul.methods.kernel_upu import Array, upu_convex, upu_squared
 from mixpul.nets import NetSpec
-from mixpul.priors import PriorEstimator, resolve_prior
+from mixpul.priors import PriorEstimator, check_prior, resolve_prior
 from mixpul.training import Batch
 
 __all__ = ["NNPUClassifier", "UPUClassifier"]
@@ -44,7 +44,7 @@ default='bbe'
     learning_rate : float, default=0.001
     optimizer : {'sgd', 'adam'}, default='adam'
     momentum : float, default=0.9
-    weight_decay : float or 'auto', default=0.005
+    weight_decay : float or 'auto', default='auto'
     batch_size : int, default=128
     max_steps : int or None, default=250
     cross_fitting : int or None, default=5
@@ -91,7 +91,7 @@ default='bbe'
         learning_rate: float = 0.001,
         optimizer: str = "adam",
         momentum: float = 0.9,
-        weight_decay: float | str = 0.005,
+        weight_decay: float | str = "auto",
         batch_size: int = 128,
         max_steps: int | None = 250,
         cross_fitting: int | None = 5,
@@ -158,7 +158,7 @@ default='bbe'
     learning_rate : float, default=0.001
     optimizer : {'sgd', 'adam'}, default='adam'
     momentum : float, default=0.9
-    weight_decay : float or 'auto', default=0.005
+    weight_decay : float or 'auto', default='auto'
     batch_size : int, default=128
     max_steps : int or None, default=250
     cross_fitting : int or None, default=5
@@ -207,7 +207,7 @@ default='bbe'
         learning_rate: float = 0.001,
         optimizer: str = "adam",
         momentum: float = 0.9,
-        weight_decay: float | str = 0.005,
+        weight_decay: float | str = "auto",
         batch_size: int = 128,
         max_steps: int | None = 250,
         cross_fitting: int | None = 5,
@@ -243,8 +243,17 @@ default='bbe'
         self.gamma = gamma
 
     def _fit(self, X: Any, is_positive: NDArray[np.bool_]) -> None:
-        self.prior_, _ = resolve_prior(self.prior, X, is_positive, self.random_state)
+        self.prior_, estimator = resolve_prior(self.prior, X, is_positive, self.random_state)
         super()._fit(X, is_positive)
+        if estimator is None and hasattr(self, "oof_scores_"):
+            check_prior(self.prior_, self.oof_scores_, is_positive)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        # Where the unlabeled rows hold no positives an estimated prior is about 0, and the least
+        # risk is then that of calling every row negative.
+        tags.classifier_tags.poor_score = not isinstance(self.prior, Real)
+        return tags
 
     def _loss_terms(self, batch: Batch, progress: float) -> dict[str, Tensor]:
         logits = self.net_(torch.cat([batch.positive, batch.unlabeled]))

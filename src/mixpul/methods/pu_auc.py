@@ -15,7 +15,9 @@ from sklearn.model_selection import StratifiedKFold
 from mixpul._validation import HasMethods, Interval, RandomStateLike, StrOptions, as_generator
 from mixpul.base import PUClassifier
 from mixpul.kernels import gaussian, kernel_scores, median_distance, pick_centres, squared_distances
+from mixpul.methods._risk import PRIOR_CONSTRAINT
 from mixpul.miners import MINERS, NegativeMiner
+from mixpul.priors import PriorEstimator, check_prior, resolve_prior
 
 __all__ = ["PUAUCClassifier", "auc_system", "pu_auc_system", "solve_system"]
 
@@ -44,8 +46,9 @@ class PUAUCClassifier(PUClassifier):
 
     Parameters
     ----------
-    prior : float, str or PriorEstimator, default='bbe'
-        Share of positives among the unlabeled rows, or how to estimate it (see `mixpul.priors`).
+    prior : float, {'bbe', 'dedpul', 'tice', 'km', 'pen-l1', 'elkan-noto'} or PriorEstimator, \
+default='bbe'
+        Share of positives among the unlabeled rows, or how to estimate it.
     n_centres : int, default=200
         Largest number of Gaussians; their centres are rows drawn from X.
     width : float or None, default=None
@@ -100,7 +103,7 @@ class PUAUCClassifier(PUClassifier):
     """
 
     _parameter_constraints: dict = {
-        "prior": [Interval(Real, 0, 1, closed="left"), str, HasMethods("fit")],
+        "prior": PRIOR_CONSTRAINT,
         "n_centres": [Interval(Integral, 1, None, closed="left")],
         "width": [Interval(Real, 0, None, closed="neither"), None],
         "penalty": [Interval(Real, 0, None, closed="neither"), None],
@@ -114,7 +117,7 @@ class PUAUCClassifier(PUClassifier):
     def __init__(
         self,
         *,
-        prior: Any = "bbe",
+        prior: float | str | PriorEstimator = "bbe",
         n_centres: int = 200,
         width: float | None = None,
         penalty: float | None = None,
@@ -137,8 +140,8 @@ class PUAUCClassifier(PUClassifier):
         self.random_state = random_state
 
     def _fit(self, X: Any, is_positive: NDArray[np.bool_]) -> None:
+        self.prior_, estimator = resolve_prior(self.prior, X, is_positive, self.random_state)
         random = as_generator(self.random_state)
-        self.prior_ = self._known_prior(X, is_positive, random)
         is_negative = self._mined(X, is_positive, random)
         self.centres_ = pick_centres(X, self.n_centres, random)
         squared = squared_distances(X, self.centres_)
@@ -157,6 +160,8 @@ class PUAUCClassifier(PUClassifier):
         mean_p, mean_u = scores[is_positive].mean(), scores[~is_positive].mean()
         mean_n = (mean_u - self.prior_ * mean_p) / (1 - self.prior_)
         self.threshold_ = float((mean_p + mean_n) / 2)
+        if estimator is None and left_out is not None:
+            check_prior(self.prior_, left_out, is_positive)
 
     def _needed_to_score(self) -> tuple[str, ...]:
         return ("centres_", "width_", "coef_", "threshold_")
@@ -165,16 +170,6 @@ class PUAUCClassifier(PUClassifier):
         g = kernel_scores(X, self.centres_, float(self.width_), self.coef_)
         # A sigmoid has slope 1/4 at 0: probabilities then differ by as much as g.
         return (4 * (g - self.threshold_)).astype(np.float32)
-
-    def _known_prior(
-        self, X: Any, is_positive: NDArray[np.bool_], random: np.random.Generator
-    ) -> float:
-        if isinstance(self.prior, Real):
-            return float(self.prior)
-        from mixpul.priors import resolve_prior
-
-        prior, _ = resolve_prior(self.prior, X, is_positive, int(random.integers(2**31)))
-        return min(float(prior), 0.99)  # at 1 there would be no negatives to rank below
 
     def _mined(
         self, X: Any, is_positive: NDArray[np.bool_], random: np.random.Generator

@@ -21,13 +21,19 @@ from mixpul.metrics._ranking import Estimate, auc_interval, corrected_auc_score,
 from mixpul.metrics._rates import PURates
 from mixpul.metrics._report import pu_report
 from mixpul.metrics._scorers import pu_auc_scorer, pu_scorer
-from mixpul.metrics._thresholds import accuracy_threshold, best_threshold, prior_threshold
+from mixpul.metrics._thresholds import (
+    accuracy_threshold,
+    balanced_threshold,
+    best_threshold,
+    prior_threshold,
+)
 
 __all__ = [
     "Estimate",
     "PURates",
     "accuracy_threshold",
     "auc_interval",
+    "balanced_threshold",
     "best_threshold",
     "corrected_auc_score",
     "flagged_share",

@@ -206,10 +206,16 @@ def delong(
 
 
 def _delong_variance(is_positive: NDArray[np.bool_], scores: NDArray[np.float64]) -> float:
-    """Variance of the PU-AUC; each row's component is its rank among all less that in its group."""
+    positive, unlabeled = components(is_positive, scores)
+    return float(positive.var(ddof=1) / len(positive) + unlabeled.var(ddof=1) / len(unlabeled))
+
+
+def components(
+    is_positive: NDArray[np.bool_], scores: NDArray
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """DeLong's structural components: each row's rank among all rows less that in its group."""
     ranks = rankdata(scores)
     n_positive = int(is_positive.sum())
-    n_unlabeled = len(scores) - n_positive
-    positive = (ranks[is_positive] - rankdata(scores[is_positive])) / n_unlabeled
+    positive = (ranks[is_positive] - rankdata(scores[is_positive])) / (len(scores) - n_positive)
     unlabeled = (ranks[~is_positive] - rankdata(scores[~is_positive])) / n_positive
-    return float(positive.var(ddof=1) / n_positive + unlabeled.var(ddof=1) / n_unlabeled)
+    return positive, unlabeled

@@ -95,6 +95,49 @@ def prior_threshold(
     return float(cuts[best])
 
 
+def balanced_threshold(y: ArrayLike, scores: ArrayLike, *, pos_label: Any = None) -> float:
+    r"""Score above which balanced accuracy is best; needs no prior.
+
+    The recall of labeled positives less the share of unlabeled rows above a cut is
+    :math:`(1 - \pi) (TPR - FPR)`, so both are largest at the same cut, whatever the prior. Its
+    largest value is known up to a standard error only: the middle of the cuts that come within
+    one is taken.
+
+    Parameters
+    ----------
+    y : array of shape (n,)
+        PU labels: two values, of which the larger means labeled positive.
+    scores : array of shape (n,)
+        Larger means more likely positive. Use held-out scores.
+    pos_label : optional
+        The value of `y` that means labeled positive.
+
+    Returns
+    -------
+    float
+        Predict positive where ``scores > threshold``.
+
+    Examples
+    --------
+    >>> from mixpul.metrics import balanced_threshold
+    >>> balanced_threshold([1, 1, 1, 0, 0, 0, 0, 0], [9, 8, 7, 8.5, 3, 3, 2, 1])
+    5.0
+    """
+    _, is_positive = split_labels(y, pos_label)
+    scores = checked_scores(scores, is_positive)
+    cuts, recall, flagged = _cuts(scores, is_positive, ~is_positive)
+    gap = recall - flagged
+    best = int(np.argmax(gap))
+    n_positive, n_unlabeled = int(is_positive.sum()), int((~is_positive).sum())
+    # One success and one failure more: a recall of 1 on a dozen rows is not certain.
+    share = (recall[best] * n_positive + 1) / (n_positive + 2)
+    variance = share * (1 - share) / n_positive
+    variance += flagged[best] * (1 - flagged[best]) / n_unlabeled
+    within = cuts[gap >= gap[best] - variance**0.5]
+    within = within[np.isfinite(within)]
+    return float((within[0] + within[-1]) / 2)
+
+
 def best_threshold(
     y: ArrayLike,
     scores: ArrayLike,

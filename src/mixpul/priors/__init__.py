@@ -14,9 +14,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, clone
 
-from mixpul._validation import RandomStateLike, as_generator
+from mixpul._validation import RandomStateLike, as_generator, split_labels
 from mixpul.priors._base import PriorEstimator
 from mixpul.priors._bbe import BBEPrior, bbe
+from mixpul.priors._bounds import check_prior, largest_prior
 from mixpul.priors._dedpul import DEDPULPrior, dedpul
 from mixpul.priors._elkan_noto import ElkanNotoPrior, label_frequency
 from mixpul.priors._km import KMPrior, km
@@ -33,9 +34,11 @@ __all__ = [
     "PriorEstimator",
     "TIcEPrior",
     "bbe",
+    "check_prior",
     "dedpul",
     "km",
     "label_frequency",
+    "largest_prior",
     "pen_l1",
     "resolve_prior",
     "tice",
@@ -49,8 +52,6 @@ PRIORS = {
     "pen-l1": PenL1Prior,
     "elkan-noto": ElkanNotoPrior,
 }
-
-SMALLEST = 0.001
 
 
 def resolve_prior(
@@ -72,7 +73,8 @@ def resolve_prior(
     Returns
     -------
     value : float
-        Above 0 and below 1; an estimate of 0 or 1 is moved inside with a warning.
+        Above 0 and below 1; an estimate of less than one unlabeled row, or of all but less than
+        one, becomes one row with a warning.
     estimator : PriorEstimator or None
         The fitted estimator, if there was one.
 
@@ -105,12 +107,15 @@ def resolve_prior(
             seed = int(as_generator(random_state).integers(2**31))
             estimator.set_params(random_state=seed)
     estimator.fit(X, y)
-    value = float(np.clip(estimator.prior_, SMALLEST, 1 - SMALLEST))
+    _, is_positive = split_labels(y, getattr(estimator, "pos_label", None))
+    one_row = 1 / max(2, int((~is_positive).sum()))
+    value = float(np.clip(estimator.prior_, one_row, 1 - one_row))
     if value != estimator.prior_:
         warnings.warn(
             f"{type(estimator).__name__} estimates a prior of {estimator.prior_:.4g}, which "
-            f"leaves one class empty; {value:g} is used. Give the prior as a number if you know "
-            "better.",
+            f"leaves one class empty among the unlabeled rows; {value:.4g}, one row, is used, and "
+            "next to no row of that class may be predicted. Give the prior as a number if you "
+            "know better.",
             UserWarning,
             stacklevel=3,
         )

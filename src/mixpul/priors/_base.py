@@ -33,7 +33,7 @@ class PriorEstimator(Protocol):
     ...         return self
     >>> isinstance(Known().fit(None, None), PriorEstimator)
     True
-    >>> resolve_prior(Known(), None, None)[0]
+    >>> resolve_prior(Known(), [[0], [1], [2], [3], [4]], [0, 0, 0, 0, 1])[0]
     0.3
     """
 

@@ -179,7 +179,10 @@ def _negative_share(ratio: NDArray[np.float64]) -> float:
     converged = 0.0
     for _ in range(1000):
         following = float(mean_posterior(converged))
-        if abs(following - converged) < 1e-5 or ratio[-1] * (1 - converged) < 1:
+        # Once no row counts as surely positive, iterating would only drift to 1. At the start it
+        # means that no unlabeled row looks positive, which one step turns into a share near 1.
+        drifts = converged > 0 and ratio[-1] * (1 - converged) < 1
+        if abs(following - converged) < 1e-5 or drifts:
             break
         converged = min(following, 1 - STEP)
     shares = np.arange(0, 1, STEP)

@@ -1,0 +1,99 @@
+"""What the benchmarks say of a run is what its trials say; nothing is trained here."""
+
+import importlib
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+from sklearn.dummy import DummyClassifier
+from sklearn.linear_model import LogisticRegression
+
+BENCHMARKS = Path(__file__).parents[1] / "benchmarks"
+
+
+@pytest.fixture
+def peers(monkeypatch):
+    monkeypatch.syspath_prepend(BENCHMARKS)
+    return importlib.import_module("peers")
+
+
+@pytest.fixture
+def speed(monkeypatch):
+    monkeypatch.syspath_prepend(BENCHMARKS)
+    return importlib.import_module("speed")
+
+
+def result(auc):
+    return {"auc": auc, "accuracy": 0.5, "f1": 0.5, "seconds": 1.0, "setting": "defaults"}
+
+
+def trials(**aucs):
+    """One trial on each of two data sets; an AUC of None is a failure."""
+    names = {"mixpul": "mixpul MixPUL", "prior": "mixpul nnPU (prior)", "peer": "pulearn bagging"}
+    return [
+        {
+            "dataset": dataset,
+            "c": 0.1,
+            "seed": 0,
+            "methods": {
+                names[key]: {"failed": "ValueError: too few"} if auc is None else result(auc)
+                for key, auc in zip(aucs, column, strict=True)
+            },
+        }
+        for dataset, column in zip(("a", "b"), zip(*aucs.values(), strict=True), strict=True)
+    ]
+
+
+def test_a_prior_free_win_of_ours_is_said(peers):
+    text = peers.report(trials(mixpul=(0.9, 0.8), prior=(0.7, 0.7), peer=(0.8, 0.8)))
+    assert "a prior-free method of ours: mixpul MixPUL, 0.850. Best of the peers: pulearn" in text
+    assert "| mixpul MixPUL | **0.850** |" in text
+
+
+@pytest.mark.parametrize("winner", ["prior", "peer"])
+def test_any_other_win_is_said_too(peers, winner):
+    aucs = {"mixpul": (0.8, 0.8), "prior": (0.7, 0.7), "peer": (0.7, 0.7)} | {winner: (0.8, 0.9)}
+    sentence = peers.verdict(peers.overall(trials(**aucs)))
+    assert sentence.startswith("Best mean AUC, NOT a prior-free method of ours: ")
+    assert "Best of ours without a prior: mixpul MixPUL, 0.800." in sentence
+
+
+def test_a_failure_is_shown_and_has_no_mean(peers):
+    failing = trials(mixpul=(0.8, 0.8), prior=(0.7, 0.7), peer=(0.9, None))
+    for trial in failing:
+        trial["methods"]["pulearn Elkan-Noto"] = result(0.6)
+    text = peers.report(failing)
+    assert "pulearn bagging failed on b, c = 0.1, seed 0: ValueError: too few" in text
+    assert "pulearn bagging" not in peers.overall(failing)
+
+
+def test_a_folder_of_something_else_is_not_cleared(peers, tmp_path):
+    (tmp_path / "thesis.txt").write_text("three years of work")
+    with pytest.raises(SystemExit, match="delete it; give a new folder"):
+        peers.environment(tmp_path)
+    assert (tmp_path / "thesis.txt").exists()
+
+
+def test_the_best_setting_on_pu_data_is_chosen(peers):
+    s = np.repeat([1, 0], [30, 90])
+    X = np.random.default_rng(0).normal(size=(120, 2)) + s[:, None]
+    fails = LogisticRegression(C=-1.0)
+    grid = {"fails": fails, "blind": DummyClassifier(), "sees": LogisticRegression()}
+    assert peers.choose(grid, X, s, seed=0) == "sees"
+    with pytest.raises(RuntimeError, match="no setting could be fitted"):
+        peers.choose({"fails": fails, "fails too": fails}, X, s, seed=0)
+
+
+def test_the_committed_results_can_be_shown(peers):
+    kept = json.loads(peers.RESULTS.read_text())
+    assert {t["dataset"] for t in kept["trials"]} == set(peers.DATASETS)
+    assert "### Mean of all" in peers.report(kept["trials"])
+
+
+def test_a_limit_that_is_passed_is_said(speed):
+    unit = speed.Cost(wall=9.0, processor=4.0)
+    assert speed.line("VPU", speed.Cost(30.0, 10.0), unit, 20.0) == (
+        "| VPU | 30.0 | 10.0 | 2.50 | 20 s holds |"
+    )
+    assert "20 s DOES NOT HOLD" in speed.line("VPU", speed.Cost(30.0, 21.0), unit, 20.0)
