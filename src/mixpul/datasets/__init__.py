@@ -1,6 +1,7 @@
-"""Bundled data sets, and the protocols that turn labeled data into PU data."""
+"""The data sets of the experiments, and the protocols that turn labeled data into PU data."""
 
-from mixpul.datasets._bundled import load
+from mixpul.datasets._files import DataNotAvailable
+from mixpul.datasets._load import cifar10_vehicles, load, mnist_pair
 from mixpul.datasets._protocols import (
     PUData,
     label_frequency,
@@ -11,10 +12,13 @@ from mixpul.datasets._protocols import (
 )
 
 __all__ = [
+    "DataNotAvailable",
     "PUData",
+    "cifar10_vehicles",
     "label_frequency",
     "load",
     "make_pu",
+    "mnist_pair",
     "paper_split",
     "population_prior",
     "unlabeled_prior",
