@@ -5,7 +5,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 
-.PHONY: help setup demo test check bench lint clean
+.PHONY: help setup demo test check bench lint results-pages clean
 .DEFAULT_GOAL := help
 
 help:  ## show this list
@@ -34,12 +34,20 @@ lint: $(STAMP)  ## format, lint and types only
 	$(BIN)/ruff check .
 	$(BIN)/mypy
 
-bench: $(STAMP)  ## speed as ratios measured in one run, then the quality table (a quarter of an hour)
+bench: $(STAMP)  ## speed as ratios measured in one run, peers, priors, then the quality table (long)
 	$(BIN)/python benchmarks/step.py
 	$(BIN)/python benchmarks/overhead.py
 	$(BIN)/python benchmarks/imports.py
 	$(BIN)/python benchmarks/miners.py
+	$(BIN)/python benchmarks/speed.py
+	$(BIN)/python benchmarks/parallel.py
+	$(BIN)/python benchmarks/tables.py
+	$(BIN)/python benchmarks/priors.py
+	$(BIN)/python benchmarks/peers.py
 	$(BIN)/python benchmarks/quality.py
+
+results-pages: $(STAMP)  ## README table and docs/results.md from the committed results
+	$(BIN)/python benchmarks/quality.py --write
 
 clean:  ## remove .venv, caches and what the demo wrote
 	rm -rf $(VENV) build dist mixpul-demo .mypy_cache .pytest_cache .ruff_cache .hypothesis

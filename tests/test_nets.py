@@ -6,7 +6,16 @@ import torch
 from torch import nn
 
 from mixpul.losses import pairwise_margin
-from mixpul.nets import MLP, NETS, Averaged, SkipMLP, Teacher, make_net, refresh_batch_norm
+from mixpul.nets import (
+    MLP,
+    NETS,
+    AllConv13,
+    Averaged,
+    SkipMLP,
+    Teacher,
+    make_net,
+    refresh_batch_norm,
+)
 
 
 def linear_sizes(net):
@@ -293,3 +302,19 @@ def test_batch_norm_after_fit_does_not_depend_on_the_order_of_the_rows(pu, quick
     torch.testing.assert_close(
         model.net_.net[0].running_var, torch.from_numpy(pu.X.var(0, ddof=1)), rtol=0.1, atol=0
     )
+
+
+def test_the_network_of_the_nnpu_paper():
+    net = AllConv13((3, 32, 32))
+    convolutions = [m for m in net.modules() if isinstance(m, torch.nn.Conv2d)]
+    assert [c.out_channels for c in convolutions] == [96, 96, 96, 192, 192, 192, 192, 192, 10]
+    assert [c.stride[0] for c in convolutions] == [1, 1, 2, 1, 1, 2, 1, 1, 1]
+    linear = [m for m in net.modules() if isinstance(m, torch.nn.Linear)]
+    assert [m.in_features for m in linear] == [10 * 8 * 8, 1000, 1000]
+    assert net(torch.zeros(2, 3, 32, 32)).shape == (2,)
+    assert AllConv13((1, 9, 6))(torch.zeros(2, 1, 9, 6)).shape == (2,)
+
+
+def test_a_convolutional_network_refuses_tables():
+    with pytest.raises(ValueError, match=r"takes pictures.*got rows of shape \(7,\)"):
+        make_net("allconv13", (7,))

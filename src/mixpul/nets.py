@@ -9,7 +9,16 @@ from numbers import Integral
 import torch
 from torch import Tensor, nn
 
-__all__ = ["MLP", "NETS", "Averaged", "SkipMLP", "Teacher", "make_net", "refresh_batch_norm"]
+__all__ = [
+    "MLP",
+    "NETS",
+    "AllConv13",
+    "Averaged",
+    "SkipMLP",
+    "Teacher",
+    "make_net",
+    "refresh_batch_norm",
+]
 
 NetSpec = str | Sequence[int] | Callable[[tuple[int, ...]], nn.Module]
 
@@ -66,10 +75,50 @@ class SkipMLP(nn.Module):
         return self.linear(x) + self.deep(x)
 
 
+class AllConv13(nn.Module):
+    """The convolutional network of the nnPU paper for CIFAR-10, which the MixPUL paper takes over.
+
+    Nine convolutions, each with batch norm and ReLU, two of them halving the picture, then three
+    fully connected layers. Made for a GPU.
+
+    Parameters
+    ----------
+    shape : tuple of int
+        Channels, height and width of one picture.
+    """
+
+    def __init__(self, shape: tuple[int, ...]) -> None:
+        super().__init__()
+        if len(shape) != 3:
+            raise ValueError(
+                "net='allconv13' takes pictures, rows of shape (channels, height, width); got rows "
+                f"of shape {shape}. For tables take 'skip-mlp'."
+            )
+        n_channels, height, width = shape
+        layers: list[nn.Module] = []
+        for n_out, size, stride in (
+            (96, 3, 1), (96, 3, 1), (96, 3, 2),
+            (192, 3, 1), (192, 3, 1), (192, 3, 2),
+            (192, 3, 1), (192, 1, 1), (10, 1, 1),
+        ):  # fmt: skip
+            layers += [
+                nn.Conv2d(n_channels, n_out, size, stride, padding=size // 2),
+                nn.BatchNorm2d(n_out),
+                nn.ReLU(inplace=True),
+            ]
+            n_channels = n_out
+        n_flat = 10 * -(-height // 4) * -(-width // 4)
+        self.layers = nn.Sequential(*layers, MLP((n_flat,), (1000, 1000)))
+
+    def forward(self, x: Tensor) -> Tensor:
+        return self.layers(x)
+
+
 NETS: dict[str, Callable[[tuple[int, ...]], nn.Module]] = {
     "skip-mlp": SkipMLP,
     "mlp": MLP,
     "linear": lambda shape: MLP(shape, ()),
+    "allconv13": AllConv13,
 }
 
 

@@ -24,8 +24,10 @@ __all__ = [
 
 Rows = Callable[[Tensor], Tensor]
 
-# Few enough that a convolution over images keeps within some hundred megabytes.
-ROWS_PER_PASS = 512
+# Few enough that a convolution over images keeps within some hundred megabytes; rows of a table
+# are scored a quarter faster in larger pieces.
+IMAGES_PER_PASS = 512
+ROWS_PER_PASS = 2048
 
 
 class Batch(NamedTuple):
@@ -225,7 +227,9 @@ def score_rows(net: nn.Module, rows: Rows, indices: Tensor) -> NDArray[np.float3
     """Logits of the named rows, some hundred at a time: memory stays flat."""
     was_training = net.training
     net.eval()
-    passes = [net(rows(some)).float().cpu() for some in indices.split(ROWS_PER_PASS)]
+    is_image = len(indices) > 0 and rows(indices[:1]).ndim > 2
+    size = IMAGES_PER_PASS if is_image else ROWS_PER_PASS
+    passes = [net(rows(some)).float().cpu() for some in indices.split(size)]
     net.train(was_training)
     return torch.cat(passes).numpy()
 

@@ -1,0 +1,6 @@
+"""`python -m mixpul` is `mixpul`."""
+
+from mixpul.cli import main
+
+if __name__ == "__main__":
+    main()

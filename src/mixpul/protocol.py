@@ -1,0 +1,287 @@
+"""How one trial of the paper's experiments is carried out: data, preparation, method, scores."""
+
+import os
+import time
+import warnings
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, NamedTuple, Self
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from sklearn import config_context
+from sklearn.base import BaseEstimator, ClassifierMixin, clone
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.linear_model import LogisticRegression
+from sklearn.metrics import roc_auc_score
+from sklearn.model_selection import GridSearchCV, StratifiedKFold
+from sklearn.pipeline import Pipeline, make_pipeline
+from sklearn.preprocessing import FunctionTransformer, StandardScaler
+
+from mixpul import (
+    BaggingPUClassifier,
+    MixPULClassifier,
+    NNPUClassifier,
+    PUAUCClassifier,
+    RampClassifier,
+    SupervisedClassifier,
+    UPUClassifier,
+    VPUClassifier,
+    WeightedSVMClassifier,
+    datasets,
+)
+from mixpul.datasets import PUData
+from mixpul.experiments import Trial
+from mixpul.metrics import pu_auc_score, pu_auc_scorer
+from mixpul.priors import PRIORS
+from mixpul.training import as_rows, score_rows
+
+__all__ = [
+    "METHODS",
+    "ClassMeans",
+    "Method",
+    "TunedLogisticRegression",
+    "make_trial",
+    "perform",
+    "prepared",
+    "pu_split",
+    "source_of",
+]
+
+# Test error is looked at this many times in the course of a training that is watched.
+LOOKS = 200
+
+
+class ClassMeans(ClassifierMixin, BaseEstimator):
+    """Scores along the difference of the means of positives and unlabeled rows."""
+
+    def fit(self, X: NDArray, y: NDArray) -> Self:
+        positive, unlabeled = X[y == 1].mean(axis=0), X[y == 0].mean(axis=0)
+        self.direction_, self.middle_ = positive - unlabeled, (positive + unlabeled) / 2
+        self.classes_ = np.array([0, 1])
+        return self
+
+    def decision_function(self, X: NDArray) -> NDArray:
+        return (X - self.middle_) @ self.direction_
+
+    def predict(self, X: NDArray) -> NDArray:
+        return (self.decision_function(X) > 0).astype(int)
+
+
+class TunedLogisticRegression(ClassifierMixin, BaseEstimator):
+    """Balanced logistic regression, unlabeled as negative, with C chosen by PU-AUC in folds."""
+
+    def __init__(self, random_state: int | None = None) -> None:
+        self.random_state = random_state
+
+    def fit(self, X: NDArray, y: NDArray) -> Self:
+        folds = StratifiedKFold(
+            max(2, min(5, int(y.sum()))), shuffle=True, random_state=self.random_state
+        )
+        search = GridSearchCV(
+            LogisticRegression(class_weight="balanced", max_iter=1000),
+            {"C": 10.0 ** np.arange(-4, 3)},
+            scoring=pu_auc_scorer,
+            cv=folds,
+        )
+        with warnings.catch_warnings():
+            # At C = 100 on folds that can be separated.
+            warnings.simplefilter("ignore", ConvergenceWarning)
+            self.model_ = search.fit(X, y).best_estimator_
+        self.classes_ = self.model_.classes_
+        return self
+
+    def decision_function(self, X: NDArray) -> NDArray:
+        return self.model_.decision_function(X)
+
+    def predict(self, X: NDArray) -> NDArray:
+        return self.model_.predict(X)
+
+
+class WatchedMixPUL(MixPULClassifier):
+    """MixPUL that notes the error on given rows in the course of its training.
+
+    For the figures of the paper; nothing of it reaches the training.
+    """
+
+    def watch(self, X: NDArray, y: NDArray) -> Self:
+        self._watched_X, self._watched_y = X, y
+        self.curve: dict[str, list[float]] = {"step": [], "error": [], "student_error": []}
+        return self
+
+    def _prepare(self) -> None:
+        super()._prepare()
+        self._step = 0
+
+    def _after_step(self) -> None:
+        super()._after_step()
+        self._step += 1
+        n_steps = len(self._batches) * self.n_epochs
+        if self._step % max(1, n_steps // LOOKS):
+            return
+        # Steps are counted per network; the curve is one list for all copies of this classifier.
+        self.curve["step"].append(self._step)
+        self.curve["error"].append(self._error(self._teacher.net))
+        self.curve["student_error"].append(self._error(self.net_))
+
+    def _error(self, net: Any) -> float:
+        rows = as_rows(self._watched_X, torch.device("cpu"))
+        scores = score_rows(net, rows, torch.arange(len(self._watched_y)))
+        return _share_wrong(self._watched_y, scores > 0)
+
+
+@dataclass(frozen=True)
+class Method:
+    """A column of a table: the classifier, and whether it is told the true prior."""
+
+    model: Any
+    true_prior: bool = False
+
+
+METHODS: dict[str, Method] = {
+    # The paper's columns.
+    "Supervised": Method(SupervisedClassifier()),
+    "WSVM": Method(WeightedSVMClassifier()),
+    "uPU": Method(UPUClassifier(), true_prior=True),
+    "nnPU": Method(NNPUClassifier(), true_prior=True),
+    "PNU": Method(PUAUCClassifier(), true_prior=True),
+    "MixPUL": Method(MixPULClassifier()),
+    "Ramp": Method(RampClassifier(), true_prior=True),
+    # Ours.
+    "MixPUL as published": Method(MixPULClassifier.from_paper()),
+    "VPU": Method(VPUClassifier()),
+    "Bagging": Method(BaggingPUClassifier()),
+    "logistic regression": Method(TunedLogisticRegression()),
+    "class means": Method(ClassMeans()),
+    # Ways to mine reliable negatives; with all unlabeled rows as negatives there is none.
+    "Rand": Method(MixPULClassifier(miner="rand", negative_fraction=0.5)),
+    "Dist": Method(MixPULClassifier(miner="dist", negative_fraction=0.5)),
+    "NTC": Method(MixPULClassifier(miner="ntc", negative_fraction=0.5)),
+    "Rand as published": Method(MixPULClassifier.from_paper(miner="rand")),
+    "Dist as published": Method(MixPULClassifier.from_paper(miner="dist")),
+    "NTC as published": Method(MixPULClassifier.from_paper(miner="ntc")),
+    # nnPU with estimated priors.
+    **{f"nnPU, {name} prior": Method(NNPUClassifier(prior=name)) for name in PRIORS},
+    # Loss terms left out.
+    "with L_U and L_PU": Method(WatchedMixPUL.from_paper()),
+    "without L_U": Method(WatchedMixPUL.from_paper(beta=0.0)),
+    "without L_PU": Method(WatchedMixPUL.from_paper(gamma=0.0)),
+}
+# On pictures all methods train the paper's network for them.
+_PICTURES: dict[str, Any] = {"net": "allconv13", "n_epochs": 200, "batch_size": 128}
+_SINGLE: dict[str, Any] = {"cross_fitting": None, "max_steps": None}
+PICTURE_METHODS: dict[str, Method] = {
+    "nnPU": Method(NNPUClassifier(**_PICTURES, **_SINGLE, learning_rate=1e-5), true_prior=True),
+    # The paper trains uPU for less than ten epochs, because it overfits.
+    "uPU": Method(
+        UPUClassifier(model="mlp", **_PICTURES | {"n_epochs": 9}, **_SINGLE, learning_rate=1e-5),
+        true_prior=True,
+    ),
+    "MixPUL": Method(MixPULClassifier(**_PICTURES, **_SINGLE)),
+    "MixPUL as published": Method(
+        MixPULClassifier.from_paper(net="allconv13", learning_rate=1e-5),
+    ),
+}
+
+
+class Split(NamedTuple):
+    """What the learner sees, and the rows it is tested on."""
+
+    pu: PUData
+    X_test: NDArray
+    y_test: NDArray
+
+
+def make_trial(
+    target: str, dataset: str, method: str, seed: int, settings: dict[str, Any]
+) -> Trial:
+    """A trial of one of `METHODS`, with its parameters as the recipe."""
+    model, true_prior = _method(dataset, method).model, _method(dataset, method).true_prior
+    with config_context(print_changed_only=False):
+        recipe = " ".join(model.__repr__(N_CHAR_MAX=100_000).split())
+    recipe += ", true prior" if true_prior else ""
+    return Trial(target, dataset, method, seed, settings, recipe)
+
+
+def perform(trial: Trial, data: str | os.PathLike | None = None) -> dict[str, Any]:
+    """Fit and score; `data` is the folder of data sets that are not bundled."""
+    split = pu_split(trial.dataset, trial.seed, trial.settings, data)
+    model = _own(_method(trial.dataset, trial.method), trial.seed, split.pu.prior)
+    pipeline = prepared(trial.dataset, model)
+    X_train = pipeline[:-1].fit_transform(split.pu.X) if len(pipeline) > 1 else split.pu.X
+    X_test = pipeline[:-1].transform(split.X_test) if len(pipeline) > 1 else split.X_test
+    if isinstance(model, WatchedMixPUL):
+        model.watch(np.ascontiguousarray(X_test, dtype=np.float32), split.y_test)
+    start = time.perf_counter()
+    model.fit(X_train, split.pu.s)
+    fitted = time.perf_counter()
+    scores = model.decision_function(X_test)
+    predicted = time.perf_counter()
+    record: dict[str, Any] = {
+        "auc": float(roc_auc_score(split.y_test, scores)),
+        "error": _share_wrong(split.y_test, scores > 0),
+        "labeled": int(split.pu.s.sum()),
+        "unlabeled": int((split.pu.s == 0).sum()),
+        "prior": split.pu.prior,
+        "fit_seconds": round(fitted - start, 3),
+        "predict_seconds": round(predicted - fitted, 3),
+    }
+    if hasattr(model, "oof_scores_"):
+        record["pu_auc"] = pu_auc_score(split.pu.s, model.oof_scores_)
+    if hasattr(model, "n_epochs_"):
+        record["epochs"] = int(model.n_epochs_)
+    if hasattr(model, "prior_"):
+        record["used_prior"] = float(model.prior_)
+    if isinstance(model, WatchedMixPUL):
+        record["curve"] = model.curve
+        record["warmup"] = model.warmup
+    return record
+
+
+def pu_split(
+    dataset: str, seed: int, settings: Mapping[str, Any], data: str | os.PathLike | None = None
+) -> Split:
+    """Training rows with PU labels, and test rows: the paper's protocols.
+
+    Tables: int(0.7 n) rows to train on, a share `c` or a number `n_positive` of their positives
+    labeled, all other rows unlabeled. "mnist-0vK": zeros against the digit K, and "cifar10":
+    vehicles against animals, with the train and test parts they come with.
+    """
+    if source_of(dataset) == "mnist":
+        X, y, X_test, y_test = datasets.mnist_pair(int(dataset[-1]), data=data)
+    elif dataset == "cifar10":
+        X, y, X_test, y_test = datasets.cifar10_vehicles(data=data)
+    else:
+        X, y = datasets.load(dataset, data=data, return_X_y=True)
+        X, X_test, y, y_test = datasets.paper_split(X, y, random_state=seed)
+    pu = datasets.make_pu(X, y, **settings, scheme="single", random_state=seed)
+    return Split(pu, X_test, y_test)
+
+
+def source_of(dataset: str) -> str:
+    """The name under which the data of a trial are stored: 'mnist' for 'mnist-0v3'."""
+    return dataset.partition("-")[0]
+
+
+def prepared(dataset: str, classifier: Any) -> Pipeline:
+    """A pipeline that puts the columns of `dataset` on one scale, then classifies."""
+    if source_of(dataset) in ("mnist", "cifar10"):
+        return make_pipeline(classifier)
+    logs = [FunctionTransformer(np.log1p)] if dataset == "spambase" else []
+    return make_pipeline(*logs, StandardScaler(), classifier)
+
+
+def _method(dataset: str, name: str) -> Method:
+    return (PICTURE_METHODS if dataset == "cifar10" else METHODS)[name]
+
+
+def _own(method: Method, seed: int, prior: float) -> Any:
+    """A fresh classifier with its seed, and with the true prior if it is told."""
+    model = clone(method.model)
+    own = {"random_state": seed} if "random_state" in model.get_params() else {}
+    return model.set_params(**own, **({"prior": prior} if method.true_prior else {}))
+
+
+def _share_wrong(y: NDArray, is_positive: NDArray) -> float:
+    return float(np.mean(is_positive != (y == 1)))

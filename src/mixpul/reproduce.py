@@ -1,0 +1,89 @@
+"""What `mixpul reproduce` does: plan the trials of a target, run those that are left, sum up."""
+
+from functools import partial
+from pathlib import Path
+
+from rich.console import Console
+from rich.markup import escape
+
+from mixpul import datasets
+from mixpul.experiments import (
+    Plan,
+    Trial,
+    estimated_seconds,
+    failed,
+    pack_results,
+    plan,
+    run,
+)
+from mixpul.paper import trials_of
+from mixpul.protocol import perform, source_of
+
+__all__ = ["reproduce"]
+
+
+def reproduce(
+    target: str,
+    out: Path,
+    *,
+    runs: int | None = None,
+    jobs: int = 1,
+    only: str = "",
+    data: Path | None = None,
+    dry_run: bool = False,
+    scheduler: str | None = None,
+    pack: bool = False,
+) -> int:
+    """Run what is left of a target into the folder `out`; gives the number of failed trials."""
+    console = Console(highlight=False, soft_wrap=True)
+    trials = trials_of(target, runs=runs, only=only)
+    if not trials:
+        raise ValueError(f"No trial of {target!r} matches --only {only!r}.")
+    trials = _with_data(trials, data, console, download=not dry_run)
+    todo = plan(trials, out)
+    n_done, n_left = len(todo.done), len(todo.left)
+    console.print(
+        f"{escape(target)}: {n_done} of {len(trials)} trials are done, {n_left} left"
+        + _time_text(todo, jobs)
+    )
+    if dry_run:
+        return 0
+    try:
+        records = run(
+            todo.left, partial(perform, data=data), out, jobs=jobs, scheduler=scheduler, verbose=1
+        )
+    except KeyboardInterrupt:
+        console.print("Stopped. The same command goes on where it stopped.")
+        raise
+    failures = [record for record in records if failed(record)]
+    for record in failures:
+        console.print(f"failed: {escape(record['id'])}: {escape(record['failure'])}", style="red")
+    console.print(f"{len(records) - len(failures)} trials done now; results are in {out}")
+    if pack:
+        for name in sorted({trial.target for trial in trials}):
+            pack_results(out, name)
+    return len(failures)
+
+
+def _with_data(
+    trials: list[Trial], data: Path | None, console: Console, *, download: bool
+) -> list[Trial]:
+    """Trials whose data are here; a sentence on each data set that is not."""
+    absent = set()
+    for source in dict.fromkeys(source_of(trial.dataset) for trial in trials):
+        try:
+            datasets.load(source, data=data, download=download)
+        except datasets.DataNotAvailable as error:
+            absent.add(source)
+            console.print(f"{source}: data not available. {escape(str(error))}", style="yellow")
+    return [trial for trial in trials if source_of(trial.dataset) not in absent]
+
+
+def _time_text(todo: Plan, jobs: int) -> str:
+    if not todo.left:
+        return "."
+    seconds = estimated_seconds(todo.left, todo.done)
+    if seconds is None:
+        return "; how long they take is known once some are done."
+    minutes = seconds / jobs / 60
+    return f", about {minutes:.0f} minutes with {jobs} at a time."
