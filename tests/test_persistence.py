@@ -17,11 +17,13 @@ from scipy import sparse
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import LogisticRegression
+from sklearn.pipeline import make_pipeline
 from torch import nn
 
 from mixpul import MixPULClassifier, load, save
 from mixpul.miners import RandomMiner
-from mixpul.persistence import FORMAT, checksum
+from mixpul.persistence import FORMAT, checksum, describe
+from mixpul.tables import TableInput
 
 
 def own_net(shape):
@@ -85,6 +87,26 @@ def contents(path):
     with safe_open(path, framework="pt") as file:
         tensors = {key: file.get_tensor(key) for key in file.keys()}  # noqa: SIM118
         return tensors, json.loads(file.metadata()["mixpul"])
+
+
+@pytest.fixture
+def table():
+    """A table of numbers, gaps, text and dates, with labels that depend on it."""
+    rng = np.random.default_rng(0)
+    y = rng.random(200) < 0.3
+    return pd.DataFrame(
+        {
+            "age": np.where(rng.random(200) < 0.1, np.nan, rng.normal(size=200) + y),
+            "city": rng.choice(["Rome", "Oslo"], 200),
+            "day": pd.Timestamp("2024-01-01") + pd.to_timedelta(rng.integers(0, 90, 200), "D"),
+        }
+    ), y
+
+
+@pytest.fixture
+def saved_pipeline(table, quick, path):
+    save(make_pipeline(TableInput(), quick()).fit(*table), path, info={"label": "fraud"})
+    return path
 
 
 def rewrite(path, change):
@@ -426,6 +448,31 @@ def test_a_file_that_does_not_add_up_is_refused(saved, change):
     assert_refused(saved, message)
 
 
+def of_table(change):
+    return lambda tensors, description: change(description["table"])
+
+
+TABLE_CHANGES = {
+    "no steps": of_table(lambda table: drop(table, "steps")),
+    "three steps": of_table(lambda table: table["steps"].append("more")),
+    "no parameters": of_table(lambda table: drop(table, "params")),
+    "unknown parameter": of_table(lambda table: table["params"].update(nonsense=1)),
+    "nothing learned": of_table(lambda table: table.update(learned={})),
+    "no plan": of_table(lambda table: drop(table["learned"], "plan_")),
+    "another plan": of_table(lambda table: table["learned"]["plan_"].pop()),
+    "plan of nonsense": of_table(lambda table: table["learned"].update(plan_=["nonsense"])),
+    "a method": of_table(lambda table: table["learned"].update(transform="nonsense")),
+    "insides of the object": of_table(lambda table: table["learned"].update(__dict__={})),
+    "a list": lambda tensors, description: description.update(table=[1]),
+}
+
+
+@pytest.mark.parametrize("change", TABLE_CHANGES)
+def test_a_file_whose_table_does_not_add_up_is_refused(saved_pipeline, change):
+    rewrite(saved_pipeline, TABLE_CHANGES[change])
+    assert_refused(saved_pipeline, "not a whole mixpul model")
+
+
 def test_rewriting_without_a_change_is_harmless(saved, model, pu):
     rewrite(saved, lambda tensors, description: None)
     np.testing.assert_array_equal(load(saved).predict_proba(pu.X), model.predict_proba(pu.X))
@@ -547,3 +594,47 @@ def test_the_permissions_of_a_file_follow_the_umask(model, path, umask, mode):
 def test_paths_may_be_text(model, path, pu):
     save(model, str(path))
     np.testing.assert_array_equal(load(str(path)).predict(pu.X), model.predict(pu.X))
+
+
+# -- what a file says of itself -------------------------------------------------------------
+
+
+def test_a_file_tells_what_is_in_it_without_building_the_model(saved_pipeline, monkeypatch):
+    monkeypatch.setattr("mixpul.persistence._rebuilt", fail(AssertionError("built the model")))
+    about = describe(saved_pipeline)
+    assert about["class"] == "MixPULClassifier"
+    assert about["info"] == {"label": "fraud"}
+    assert about["params"]["n_epochs"] == 3
+    assert [entry["column"] for entry in about["table"]["report"]] == ["age", "city", "day"]
+    # Two networks of 5 + 1 inputs, 8 units and 1 output.
+    n_inputs = about["learned"]["n_features_in_"]
+    assert about["n_parameters"] == 2 * (n_inputs * 8 + 8 + 8 + 1)
+    assert about["tensors"]["net_.0.layers.1.weight"] == {"dtype": "F32", "shape": [8, n_inputs]}
+    assert json.loads(json.dumps(about)) == about
+
+
+def test_a_file_of_a_classifier_alone_has_no_table(saved):
+    about = describe(saved)
+    assert about["table"] is None
+    assert about["info"] == {}
+
+
+def test_what_is_no_model_file_is_not_described(tmp_path, path):
+    with pytest.raises(FileNotFoundError, match="no model file"):
+        describe(path)
+    path.write_text("sepal_length,sepal_width\n")
+    with pytest.raises(ValueError, match=BROKEN):
+        describe(path)
+
+
+@pytest.mark.parametrize("info", [{"a": object()}, {"a": (1, 2)}, {1: "a"}, {"a": {1, 2}}])
+def test_info_holds_plain_values_only(model, path, info):
+    with pytest.raises(TypeError, match="info must hold plain values"):
+        save(model, path, info=info)
+    assert not path.exists()
+
+
+def test_equal_pipelines_give_equal_files(table, quick, tmp_path):
+    for name in ("a", "b"):
+        save(make_pipeline(TableInput(), quick()).fit(*table), tmp_path / name)
+    assert (tmp_path / "a").read_bytes() == (tmp_path / "b").read_bytes()

@@ -4,7 +4,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from mixpul import datasets, losses, metrics, miners, nets, priors, training
+    from mixpul import datasets, losses, metrics, miners, nets, priors, tables, training
     from mixpul.methods.bagging import BaggingPUClassifier
     from mixpul.methods.mixpul import MixPULClassifier
     from mixpul.methods.nnpu import NNPUClassifier, UPUClassifier
@@ -36,6 +36,7 @@ __all__ = [
     "nets",
     "priors",
     "save",
+    "tables",
     "training",
 ]
 
@@ -53,7 +54,7 @@ _HOMES = {
     "load": "mixpul.persistence",
     "save": "mixpul.persistence",
 }
-_MODULES = {"datasets", "losses", "metrics", "miners", "nets", "priors", "training"}
+_MODULES = {"datasets", "losses", "metrics", "miners", "nets", "priors", "tables", "training"}
 
 
 def __getattr__(name: str) -> Any:

@@ -1,14 +1,24 @@
 """Files are written whole or not at all."""
 
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from tempfile import NamedTemporaryFile
+from typing import IO
 
-__all__ = ["write_whole"]
+__all__ = ["whole_file", "write_whole"]
 
 
 def write_whole(path: str | os.PathLike, content: bytes) -> None:
     """Write `content` to `path` so that a crash leaves the old file or the new one."""
+    with whole_file(path) as file:
+        file.write(content)
+
+
+@contextmanager
+def whole_file(path: str | os.PathLike) -> Iterator[IO[bytes]]:
+    """Open a file to write in pieces; it takes the place of `path` when the block ends well."""
     path = Path(path)
     if not path.parent.is_dir():
         raise FileNotFoundError(
@@ -19,7 +29,7 @@ def write_whole(path: str | os.PathLike, content: bytes) -> None:
         dir=path.parent, prefix=f".{path.name}.", suffix=".partial", delete=False
     ) as partial:
         try:
-            partial.write(content)
+            yield partial
             partial.flush()
             os.fsync(partial.fileno())
             # A temporary file is private to its owner; a model file is an ordinary file.

@@ -1,11 +1,13 @@
 """Save and load fitted classifiers: one safetensors file with JSON metadata, never a pickle.
 
-A file holds tensors, the class name, the parameters and what was learned, as text and numbers.
-Loading looks the class up in a closed list and runs nothing from the file.
+A file holds tensors, the class name, the parameters and what was learned, as text and numbers;
+and of a pipeline that starts from a table, the same of its `TableInput`. Loading looks the class
+up in a closed list and runs nothing from the file.
 """
 
 import hashlib
 import json
+import math
 import os
 import warnings
 from typing import Any
@@ -15,6 +17,7 @@ import torch
 from safetensors import SafetensorError, safe_open
 from safetensors.torch import save as to_bytes
 from sklearn.base import BaseEstimator
+from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted
 from torch import nn
 
@@ -24,9 +27,10 @@ from mixpul.base import NeuralPUClassifier, PUClassifier
 from mixpul.miners import MINERS
 from mixpul.nets import Averaged, make_net
 from mixpul.priors import PRIORS
+from mixpul.tables import TableInput
 from mixpul.training import own_torch_state
 
-__all__ = ["FORMAT", "load", "save"]
+__all__ = ["FORMAT", "describe", "load", "save"]
 
 # Raise it when a file written by the new code cannot be read by the old; keep reading old ones.
 FORMAT = 1
@@ -38,14 +42,23 @@ PARTS: dict[str, type[BaseEstimator]] = {
 }
 
 
-def save(model: PUClassifier, path: str | os.PathLike) -> None:
+def save(
+    model: PUClassifier | Pipeline,
+    path: str | os.PathLike,
+    *,
+    info: dict[str, Any] | None = None,
+) -> None:
     """Write a fitted classifier to one file, whole or not at all.
 
     Parameters
     ----------
-    model : PUClassifier
-        A network of your own is stored as its tensors only: pass it again to `load`.
+    model : PUClassifier or Pipeline
+        A classifier, or a pipeline of two steps, `tables.TableInput` and a classifier. A network of
+        your own is stored as its tensors only: pass it again to `load`.
     path : str or path-like
+    info : dict, optional
+        What else is worth knowing, as plain values: text, numbers, lists and dicts of them. The
+        name of the label column, say. `persistence.describe` shows it.
 
     Examples
     --------
@@ -58,11 +71,8 @@ def save(model: PUClassifier, path: str | os.PathLike) -> None:
     >>> bool((load(path).predict_proba(pu.X) == model.predict_proba(pu.X)).all())
     True
     """
+    table, model = _table_and_classifier(model)
     name = type(model).__name__
-    if name not in CLASSES or type(model) is not getattr(mixpul, name):
-        raise TypeError(
-            f"save takes a fitted mixpul classifier ({', '.join(CLASSES)}); got {name}."
-        )
     check_is_fitted(model, "classes_")
     for needed in model._needed_to_score():
         if not hasattr(model, needed):
@@ -93,26 +103,28 @@ def save(model: PUClassifier, path: str | os.PathLike) -> None:
         "row_shape": list(model._row_shape),
         "params": {k: _encoded(v) for k, v in model.get_params(deep=False).items()},
         "learned": learned,
+        "info": _checked_info(info),
+        "table": table,
     }
     description["sha256"] = checksum(tensors, description)
     # One entry of metadata: several come in random order, and equal models give unequal files.
     write_whole(path, to_bytes(tensors, {"mixpul": json.dumps(description)}))
 
 
-def load(path: str | os.PathLike, **params: Any) -> PUClassifier:
+def load(path: str | os.PathLike, **params: Any) -> PUClassifier | Pipeline:
     """Read a classifier written by `save`; its predictions are the same to the bit.
 
     Parameters
     ----------
     path : str or path-like
     **params
-        Parameters to set instead of the stored ones. ``net=`` is needed when the classifier was
-        fitted with a network of your own; own miners are worth passing if you will fit again.
+        Parameters of the classifier to set instead of the stored ones. ``net=`` is needed when it
+        was fitted with a network of your own; own miners are worth passing if you will fit again.
 
     Returns
     -------
-    PUClassifier
-        On the CPU.
+    PUClassifier or Pipeline
+        What was saved, on the CPU.
     """
     tensors, description = _read(path)
     name = description["class"]
@@ -135,7 +147,8 @@ def load(path: str | os.PathLike, **params: Any) -> PUClassifier:
             stacklevel=2,
         )
     try:
-        return _rebuilt(getattr(mixpul, name), tensors, description, params)
+        model = _rebuilt(getattr(mixpul, name), tensors, description, params)
+        return model if description.get("table") is None else _piped(model, description["table"])
     except (KeyError, TypeError, AttributeError, ValueError, RuntimeError) as error:
         reason = str(error).splitlines()[0] if str(error) else type(error).__name__
         raise ValueError(
@@ -143,14 +156,72 @@ def load(path: str | os.PathLike, **params: Any) -> PUClassifier:
         ) from error
 
 
+def describe(path: str | os.PathLike) -> dict[str, Any]:
+    """Tell what is in a model file without building the model or running anything from it.
+
+    Only the header is read, so damage to the tensors is not seen; `load` sees it.
+
+    Parameters
+    ----------
+    path : str or path-like
+
+    Returns
+    -------
+    dict
+        Plain values, ready for JSON: `format`, `version` of mixpul that wrote it, the `class`, its
+        `params`, `learned` (text and short numbers), the `tensors` with their types and shapes,
+        `n_parameters` of the networks, `info` as given to `save`, and `table`, the parameters and
+        the report of the `TableInput`, or None.
+
+    Examples
+    --------
+    >>> import tempfile, pathlib
+    >>> from mixpul import MixPULClassifier, datasets, persistence, save
+    >>> pu = datasets.make_pu(*datasets.load("titanic", return_X_y=True), c=0.1, random_state=0)
+    >>> model = MixPULClassifier(n_epochs=2, random_state=0).fit(pu.X, pu.s)
+    >>> path = pathlib.Path(tempfile.mkdtemp()) / "titanic.mixpul"
+    >>> save(model, path, info={"label": "survived"})
+    >>> about = persistence.describe(path)
+    >>> about["class"], about["info"]
+    ('MixPULClassifier', {'label': 'survived'})
+    """
+    _, description, kinds = _opened(path, with_tensors=False)
+    table = description.get("table")
+    of_nets = [math.prod(shape) for name, (_, shape) in kinds.items() if name.startswith("net_.")]
+    return {
+        **{key: description[key] for key in ("format", "version", "class", "params", "learned")},
+        "tensors": {
+            name: {"dtype": dtype, "shape": shape} for name, (dtype, shape) in kinds.items()
+        },
+        "n_parameters": sum(of_nets),
+        "info": description.get("info", {}),
+        "table": table
+        and {"params": table["params"], "report": table["learned"].get("report_", [])},
+    }
+
+
 def _read(path: str | os.PathLike) -> tuple[dict[str, torch.Tensor], dict[str, Any]]:
+    """The content of a file, if it is whole."""
+    tensors, description, _ = _opened(path, with_tensors=True)
+    if description.pop("sha256", None) != checksum(tensors, description):
+        raise ValueError(f"{os.fspath(path)!r} is broken: its content does not match its checksum.")
+    return tensors, description
+
+
+def _opened(
+    path: str | os.PathLike, with_tensors: bool
+) -> tuple[dict[str, torch.Tensor], dict[str, Any], dict[str, tuple[str, list[int]]]]:
+    """The tensors if asked for, the description, and type and shape of each tensor."""
     name = os.fspath(path)
     if not os.path.isfile(name):
         raise FileNotFoundError(f"There is no model file {name!r}.")
     try:
         with safe_open(name, framework="pt") as file:
             metadata = file.metadata() or {}
-            tensors = {key: file.get_tensor(key) for key in file.keys()}  # noqa: SIM118
+            keys = list(file.keys())
+            slices = {key: file.get_slice(key) for key in keys}
+            kinds = {key: (piece.get_dtype(), piece.get_shape()) for key, piece in slices.items()}
+            tensors = {key: file.get_tensor(key) for key in keys if with_tensors}
     except (SafetensorError, OSError, ValueError) as error:
         raise ValueError(f"{name!r} is broken, truncated or no mixpul model file.") from error
     try:
@@ -164,13 +235,11 @@ def _read(path: str | os.PathLike) -> tuple[dict[str, torch.Tensor], dict[str, A
             f"{name!r} has format {file_format}; this mixpul ({mixpul.__version__}) reads up to "
             f"{FORMAT}. Upgrade mixpul to load it."
         )
-    if description.pop("sha256", None) != checksum(tensors, description):
-        raise ValueError(f"{name!r} is broken: its content does not match its checksum.")
-    kinds = {"class": str, "row_shape": list, "params": dict, "learned": dict}
-    for key, kind in kinds.items():
+    expected = {"class": str, "row_shape": list, "params": dict, "learned": dict}
+    for key, kind in expected.items():
         if not isinstance(description.get(key), kind):
             raise ValueError(f"{name!r} is not a whole mixpul model file: it has no {key!r}.")
-    return tensors, description
+    return tensors, description, kinds
 
 
 def checksum(tensors: dict[str, torch.Tensor], description: dict[str, Any]) -> str:
@@ -227,7 +296,51 @@ def _rebuilt_net(
     return net.eval().requires_grad_(False)
 
 
-def _is_learned(name: str, cls: type[PUClassifier]) -> bool:
+def _table_and_classifier(model: Any) -> tuple[dict[str, Any] | None, PUClassifier]:
+    """What to store of the table, if there is one, and the classifier."""
+    table, classifier = None, model
+    if type(model) is Pipeline and len(model.steps) == 2 and type(model[0]) is TableInput:
+        names, (first, classifier) = zip(*model.steps, strict=True)
+        check_is_fitted(first)
+        table = {
+            "steps": list(names),
+            "params": {k: _encoded(v) for k, v in first.get_params().items()},
+            "learned": {
+                k: _encoded(v) for k, v in vars(first).items() if _is_learned(k, TableInput)
+            },
+        }
+    name = type(classifier).__name__
+    if name not in CLASSES or type(classifier) is not getattr(mixpul, name):
+        raise TypeError(
+            f"save takes a fitted mixpul classifier ({', '.join(CLASSES)}), or a Pipeline of a "
+            f"TableInput and such a classifier; got {name}."
+        )
+    return table, classifier
+
+
+def _checked_info(info: dict[str, Any] | None) -> dict[str, Any]:
+    try:
+        plain = json.loads(json.dumps(info or {}))
+    except (TypeError, ValueError) as error:
+        raise TypeError(f"info must hold plain values, as JSON does: {error}.") from error
+    if plain != (info or {}):
+        raise TypeError("info must hold plain values, as JSON does: text keys, lists, no tuples.")
+    return plain
+
+
+def _piped(model: PUClassifier, stored: dict[str, Any]) -> Pipeline:
+    """The classifier behind its `TableInput`."""
+    table = TableInput(**{k: _decoded(v) for k, v in stored["params"].items()})
+    for name, value in stored["learned"].items():
+        if not _is_learned(name, TableInput):
+            raise ValueError(f"{name!r} is nothing that a TableInput learns.")
+        setattr(table, name, _decoded(value))
+    if len(table.get_feature_names_out()) != model.n_features_in_:
+        raise ValueError("its table and its classifier do not fit together.")
+    return Pipeline(list(zip(stored["steps"], [table, model], strict=True)))
+
+
+def _is_learned(name: str, cls: type[BaseEstimator]) -> bool:
     """Whether `name` may be set from a file: what fit learns, never a method or an internal."""
     return name.endswith("_") and not name.startswith("_") and not hasattr(cls, name)
 

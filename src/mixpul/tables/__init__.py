@@ -1,0 +1,22 @@
+"""A user's own table: read it, turn it into model input, score it in a stream.
+
+Files are read and written through pyarrow, tables in memory are pandas data frames:
+``pip install 'mixpul[tables]'``.
+"""
+
+from mixpul.tables._input import TableInput
+from mixpul.tables._labels import Label, Leak, leaks, split_label
+from mixpul.tables._reading import read_table, stream_table
+from mixpul.tables._scoring import score_stream, write_table
+
+__all__ = [
+    "Label",
+    "Leak",
+    "TableInput",
+    "leaks",
+    "read_table",
+    "score_stream",
+    "split_label",
+    "stream_table",
+    "write_table",
+]

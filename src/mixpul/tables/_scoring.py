@@ -1,0 +1,216 @@
+"""Score tables that are larger than memory, and write what comes out."""
+
+import os
+import sys
+from collections import deque
+from collections.abc import Iterable, Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from joblib import cpu_count
+from scipy.special import expit
+
+from mixpul._files import whole_file
+from mixpul.tables._reading import (
+    COMPRESSIONS,
+    FORMATS,
+    ROWS_PER_BATCH,
+    check_present,
+    import_tables,
+)
+
+__all__ = ["score_stream", "write_table"]
+
+
+def score_stream(
+    model: Any,
+    batches: Iterable[Any],
+    *,
+    keep: Sequence[str] = (),
+    threshold: float | None = None,
+    n_workers: int | None = None,
+) -> Iterator[Any]:
+    """Score record batches as they come, in order, on all cores.
+
+    The scores are those of `predict_proba` on the whole table, to the bit.
+
+    Parameters
+    ----------
+    model : Pipeline
+        A fitted pipeline of `TableInput` and a classifier.
+    batches : iterable of pyarrow.RecordBatch
+        E.g. of `stream_table`; of any sizes.
+    keep : sequence of str, default=()
+        Columns to hand on as they are, such as an id.
+    threshold : float, optional
+        Score above which a row is predicted positive; by default as `predict` decides.
+    n_workers : int, optional
+        Batches scored at the same time; by default as many as there are cores.
+
+    Yields
+    ------
+    pyarrow.RecordBatch
+        The kept columns, `score` (float32, from 0 to 1) and `predicted` (bool).
+
+    Examples
+    --------
+    >>> import pandas as pd, pyarrow as pa
+    >>> from sklearn.pipeline import make_pipeline
+    >>> from mixpul import MixPULClassifier
+    >>> from mixpul.tables import TableInput, score_stream
+    >>> table = pd.DataFrame({"size": [1.0, 2.0, 8.0, 9.0] * 10})
+    >>> model = make_pipeline(TableInput(), MixPULClassifier(n_epochs=2, random_state=0))
+    >>> batches = pa.Table.from_pandas(table).to_batches()
+    >>> scored = score_stream(model.fit(table, table["size"] == 9), batches, keep=["size"])
+    >>> next(scored).schema.names
+    ['size', 'score', 'predicted']
+    """
+    pa = import_tables()
+    import torch
+
+    def scored(batch: Any) -> Any:
+        logits = model.decision_function(batch)
+        scores = expit(logits)
+        predicted = logits > 0 if threshold is None else scores > threshold
+        columns = {name: batch.column(name) for name in keep}
+        columns |= {"score": pa.array(scores), "predicted": pa.array(np.asarray(predicted))}
+        return pa.RecordBatch.from_arrays(list(columns.values()), names=list(columns))
+
+    if clash := {"score", "predicted"} & set(keep):
+        raise ValueError(f"A kept column is named {min(clash)!r} like a column to be added.")
+    n_workers = n_workers or cpu_count()
+    n_threads = torch.get_num_threads()
+    waiting: deque[Future] = deque()
+    # One thread per batch: small matrices are faster so than with all threads on one batch.
+    with ThreadPoolExecutor(n_workers, "score", torch.set_num_threads, (1,)) as pool:
+        try:
+            for batch in _even(batches, ROWS_PER_BATCH):
+                check_present(keep, batch.schema.names, "The table")
+                waiting.append(pool.submit(scored, batch))
+                if len(waiting) > n_workers:
+                    yield waiting.popleft().result()
+            while waiting:
+                yield waiting.popleft().result()
+        finally:
+            for future in waiting:
+                future.cancel()
+            torch.set_num_threads(n_threads)
+
+
+def _even(batches: Iterable[Any], n_rows: int) -> Iterator[Any]:
+    """The same rows in batches of exactly `n_rows`, but for the last one.
+
+    A row's score may differ in the last bit with its place in a batch; in even batches, a multiple
+    of the classifier's own passes, every row has the place it has in the whole table.
+    """
+    import pyarrow as pa
+
+    held: list[Any] = []
+    n_held = 0
+    for batch in batches:
+        while batch.num_rows:
+            piece = batch.slice(0, n_rows - n_held)
+            batch = batch.slice(piece.num_rows)
+            held.append(piece)
+            n_held += piece.num_rows
+            if n_held == n_rows:
+                yield _joined(pa, held)
+                held, n_held = [], 0
+    if held:
+        yield _joined(pa, held)
+
+
+def _joined(pa: Any, batches: list[Any]) -> Any:
+    if len(batches) == 1:
+        return batches[0]
+    table = pa.Table.from_batches(batches).unify_dictionaries().combine_chunks()
+    return table.to_batches()[0]
+
+
+def write_table(batches: Iterable[Any], path: str | os.PathLike) -> int:
+    """Write record batches to a CSV, Parquet or Feather file, whole or not at all.
+
+    Parameters
+    ----------
+    batches : iterable of pyarrow.RecordBatch
+        At least one, all with the same columns.
+    path : str or path-like
+        The suffix decides the format (.csv and .tsv also with .gz or .zst); '-' is standard
+        output, as CSV.
+
+    Returns
+    -------
+    int
+        Number of rows written.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> import pyarrow as pa
+    >>> from mixpul.tables import read_table, write_table
+    >>> path = pathlib.Path(tempfile.mkdtemp()) / "scores.parquet"
+    >>> write_table(pa.table({"score": [0.5, 0.25]}).to_batches(), path)
+    2
+    >>> read_table(path)["score"].tolist()
+    [0.5, 0.25]
+    """
+    import_tables()
+    name = os.fspath(path)
+    suffixes = [suffix.lower() for suffix in Path(name).suffixes]
+    compression = COMPRESSIONS.get(suffixes[-1]) if suffixes else None
+    inner = suffixes[-2:-1] if compression else suffixes[-1:]
+    form = "CSV" if name == "-" else FORMATS.get("".join(inner))
+    if form is None or (compression and form != "CSV"):
+        raise ValueError(
+            f"{name!r} does not say what to write; let it end in .parquet, .feather or .csv."
+        )
+    if name == "-":
+        return _written(batches, sys.stdout.buffer, form, None, ",")
+    with whole_file(name) as file:
+        return _written(batches, file, form, compression, "\t" if inner == [".tsv"] else ",")
+
+
+def _written(
+    batches: Iterable[Any], file: Any, form: str, compression: str | None, delimiter: str
+) -> int:
+    import pyarrow as pa
+
+    if compression:
+        # It closes what it writes to, so it gets a handle of its own.
+        handle = os.fdopen(os.dup(file.fileno()), "wb")
+        sink = pa.CompressedOutputStream(pa.PythonFile(handle, mode="w"), compression)
+    else:
+        sink = pa.PythonFile(file, mode="w")
+    writer: Any = None
+    n_rows = 0
+    try:
+        for batch in batches:
+            writer = writer or _writer(sink, batch.schema, form, delimiter)
+            writer.write(pa.Table.from_batches([batch]))
+            n_rows += batch.num_rows
+    except BaseException:
+        # What is there will be thrown away, so no second complaint about it.
+        for opened in [writer] * (writer is not None) + [sink] * (compression is not None):
+            with suppress(Exception):
+                opened.close()
+        raise
+    if writer is None:
+        raise ValueError("There are no rows to write.")
+    writer.close()
+    if compression:
+        sink.close()
+    return n_rows
+
+
+def _writer(sink: Any, schema: Any, form: str, delimiter: str) -> Any:
+    import pyarrow as pa
+    from pyarrow import csv, parquet
+
+    if form == "Parquet":
+        return parquet.ParquetWriter(sink, schema)
+    if form == "Feather":
+        return pa.ipc.new_file(sink, schema)
+    return csv.CSVWriter(sink, schema, write_options=csv.WriteOptions(delimiter=delimiter))
