@@ -62,3 +62,83 @@ def demo(
     from mixpul.demo import run
 
     run(out, c, seed)
+
+
+@app.command()
+def reproduce(
+    target: Annotated[
+        str,
+        typer.Argument(
+            help="uci, mnist, cifar10, rn-mining, prior-error, mixup-ablation, margin-ablation "
+            "or all."
+        ),
+    ],
+    out: Annotated[Path, typer.Option(help="Folder of results.")] = Path("results"),
+    runs: Annotated[
+        int | None,
+        typer.Option(
+            min=1, help="Number of runs, each with a seed of its own.", show_default=False
+        ),
+    ] = None,
+    jobs: Annotated[int, typer.Option(min=1, help="Number of processes.")] = 1,
+    only: Annotated[
+        str, typer.Option(help="Trials to keep, such as method=nnPU,method=MixPUL,c=0.1")
+    ] = "",
+    data: Annotated[
+        Path | None,
+        typer.Option(
+            help="Folder of data sets that are not bundled.",
+            envvar="MIXPUL_DATA",
+            show_default=False,
+        ),
+    ] = None,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Say how many trials are done and left; run none.")
+    ] = False,
+    scheduler: Annotated[
+        str | None,
+        typer.Option(help="Address of a Dask scheduler to run the trials on.", show_default=False),
+    ] = None,
+    pack: Annotated[
+        bool, typer.Option("--pack", help="Gather the results into one file per target at the end.")
+    ] = False,
+) -> None:
+    """Run a table or figure of the paper; stopped at any moment, it goes on where it stopped.
+
+    Example: [bold]mixpul reproduce uci --only dataset=titanic --runs 3 --jobs 2[/bold]
+    """
+    from mixpul.reproduce import reproduce as run
+
+    failures = run(
+        target,
+        out,
+        runs=runs,
+        jobs=jobs,
+        only=only,
+        data=data,
+        dry_run=dry_run,
+        scheduler=scheduler,
+        pack=pack,
+    )
+    if failures:
+        raise typer.Exit(1)
+
+
+@app.command()
+def report(
+    results: Annotated[Path, typer.Argument(help="Folder of results of `mixpul reproduce`.")],
+    out: Annotated[Path, typer.Option("-o", "--out", help="The page to write.")] = Path(
+        "report.html"
+    ),
+    markdown: Annotated[
+        Path | None, typer.Option(help="Also write the tables as Markdown.", show_default=False)
+    ] = None,
+) -> None:
+    """Turn results into one page: the paper's tables and figures, our numbers beside them.
+
+    Example: [bold]mixpul report results -o report.html[/bold]
+    """
+    from mixpul.report import write_report
+
+    write_report(results, out, markdown)
+    print(f"Page: {out}")
