@@ -15,6 +15,7 @@ def progress_bar(
         yield lambda record: None
         return
 
+    from rich.console import Console
     from rich.progress import (
         BarColumn,
         MofNCompleteColumn,
@@ -30,7 +31,8 @@ def progress_bar(
         TextColumn(unit + "  {task.fields[record]}"),
         TimeRemainingColumn(compact=True),
     )
-    with Progress(*columns) as bar:
+    # Standard output is for results.
+    with Progress(*columns, console=Console(stderr=True)) as bar:
         task = bar.add_task(label, total=total, record="")
 
         def show(record: dict[str, float]) -> None:
