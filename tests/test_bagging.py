@@ -9,6 +9,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.svm import LinearSVC
 from sklearn.tree import DecisionTreeClassifier
 
+from mixpul import datasets
 from mixpul.methods.bagging import BaggingPUClassifier, _smooth_logit, _tree_arrays
 
 
@@ -94,3 +95,18 @@ def test_a_second_fit_with_other_members_forgets_the_trees(pu):
         estimator=LogisticRegression(), n_estimators=3, random_state=0
     ).fit(pu.X, pu.y)
     assert_allclose(model.decision_function(pu.X), linear.decision_function(pu.X))
+
+
+def test_samples_as_large_as_all_unlabeled_rows_would_rank_worse():
+    """What some libraries take by default; the balance of a member's sample is what counts."""
+    X, y = datasets.load("krvskp", return_X_y=True)
+    X_train, X_test, y_train, y_test = datasets.paper_split(X, y, random_state=0)
+    problem = datasets.make_pu(X_train, y_train, c=0.05, random_state=0)
+    aucs = [
+        roc_auc_score(y_test, model.fit(problem.X, problem.s).decision_function(X_test))
+        for model in (
+            BaggingPUClassifier(n_estimators=30, random_state=0),
+            BaggingPUClassifier(n_estimators=30, n_unlabeled=len(X_train), random_state=0),
+        )
+    ]
+    assert aucs[0] > aucs[1] + 0.1
