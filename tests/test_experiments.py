@@ -192,3 +192,9 @@ def test_a_tiny_table_killed_and_resumed(tmp_path):
     assert not any(failed(record) for record in records)
     assert all(path.read_bytes() == content for path, content in survived.items())
     assert len({(r["settings"]["c"], r["method"], r["seed"]) for r in records}) == 30
+
+    page = tmp_path / "report.html"
+    subprocess.run(
+        [sys.executable, "-m", "mixpul", "report", str(tmp_path), "-o", str(page)], check=True
+    )
+    assert "titanic" in page.read_text()
