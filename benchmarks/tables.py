@@ -1,19 +1,22 @@
-"""How fast a table larger than memory is scored, and in how much memory.
+"""How fast a table larger than memory is scored, and in how much memory; and `mixpul fit`.
 
-    python benchmarks/tables.py [--rows 10000000]
+    python benchmarks/tables.py [--rows 10000000] [--fit-rows 100000]
 
-Writes a Parquet file of numbers to a temporary folder, then in processes of their own: reads it
-alone; and reads it, prepares it, scores it with a default MixPULClassifier (five networks), and
-writes the scores. Prints rows per second, the ratio of the two, the number of cores each kept busy
-(less than there are: other work on the machine had a part of them), and the peak memory of each.
+Runs `mixpul fit` with a report on a Parquet file of mixed types. Then writes a Parquet file of
+numbers to a temporary folder, and in processes of their own: reads it alone; and reads it, prepares
+it, scores it with a default MixPULClassifier (five networks), and writes the scores. Prints rows
+per second, the ratio of the two, the number of cores each kept busy (less than there are: other
+work on the machine had a part of them), and the peak memory of each.
 """
 
 import argparse
+import io
 import subprocess
 import sys
 import tempfile
 import time
 from collections.abc import Callable
+from contextlib import redirect_stdout
 from pathlib import Path
 
 import numpy as np
@@ -23,6 +26,7 @@ import pyarrow.parquet as pq
 from sklearn.pipeline import make_pipeline
 
 from mixpul import MixPULClassifier, load, save
+from mixpul.cli import app
 from mixpul.tables import TableInput, score_stream, stream_table, write_table
 
 N_COLUMNS, N_TRAINING_ROWS, ROWS_PER_PIECE = 30, 5_000, 100_000
@@ -32,18 +36,27 @@ NAMES = [f"column_{j}" for j in range(N_COLUMNS)]
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--rows", type=int, default=10_000_000)
-    n_rows = parser.parse_args().rows
+    parser.add_argument("--fit-rows", type=int, default=100_000)
+    arguments = parser.parse_args()
+    n_rows = arguments.rows
     with tempfile.TemporaryDirectory() as folder:
+        table, model = Path(folder) / "mixed.parquet", Path(folder) / "mixed.mixpul"
+        make_mixed_table(table, arguments.fit_rows)
+        seconds, cpu_seconds, megabytes = measured("fit", model, table)
+        print(
+            f"fit      {arguments.fit_rows:,} rows x {N_COLUMNS} columns with a report: "
+            f"{seconds:.0f} s on {cpu_seconds / seconds:.2f} cores, peak {megabytes:.0f} MB "
+            "(less than 180 s and 2000 MB wanted)",
+            flush=True,
+        )
         table, model = Path(folder) / "table.parquet", Path(folder) / "model.mixpul"
         make_table(table, n_rows)
         make_model(table, model)
         gigabytes = table.stat().st_size / 1e9
         print(f"{n_rows:,} rows x {N_COLUMNS} numbers, {gigabytes:.2f} GB of Parquet:", flush=True)
         rates = {}
-        for part in PARTS:
-            command = [sys.executable, __file__, "--part", part, str(model), str(table)]
-            answer = subprocess.check_output(command, text=True).split()
-            seconds, cpu_seconds, megabytes = map(float, answer)
+        for part in ("read", "prepare", "score"):
+            seconds, cpu_seconds, megabytes = measured(part, model, table)
             rates[part] = n_rows / seconds
             print(
                 f"{part:8} {rates[part]:>12,.0f} rows/s on {cpu_seconds / seconds:.2f} cores, "
@@ -54,6 +67,34 @@ def main() -> None:
             f"scoring over reading: {rates['score'] / rates['read']:.3f} "
             "(at least 300,000 rows/s and less than 1000 MB wanted)"
         )
+
+
+def measured(part: str, model: Path, table: Path) -> tuple[float, float, float]:
+    command = [sys.executable, __file__, "--part", part, str(model), str(table)]
+    seconds, cpu_seconds, megabytes = map(float, subprocess.check_output(command).split())
+    return seconds, cpu_seconds, megabytes
+
+
+def make_mixed_table(path: Path, n_rows: int) -> None:
+    """Numbers, text, booleans, dates, an id, gaps; a fifth is positive, a tenth of it labeled."""
+    rng = np.random.default_rng(0)
+    is_true = rng.random(n_rows) < 0.2
+    table = pd.DataFrame({"id": np.arange(n_rows)})
+    for j in range(14):
+        table[f"number_{j}"] = rng.normal(size=n_rows) + 0.4 * is_true * (j % 3 == 0)
+    for j in range(6):
+        table[f"amount_{j}"] = np.exp(1.5 * rng.normal(size=n_rows) + 0.5 * is_true * (j % 2))
+    for j in range(4):
+        table[f"text_{j}"] = rng.choice([f"category {k}" for k in range(12)], n_rows)
+    for j in range(3):
+        table[f"flag_{j}"] = rng.random(n_rows) < np.where(is_true, 0.5, 0.3)
+    for j in range(2):
+        seconds = rng.integers(0, 900 * 86_400, n_rows)
+        table[f"date_{j}"] = pd.Timestamp("2020-01-01") + pd.to_timedelta(seconds, unit="s")
+    for name in ("number_1", "amount_1", "text_1"):
+        table.loc[rng.random(n_rows) < 0.1, name] = None
+    table["label"] = is_true & (rng.random(n_rows) < 0.1)
+    table.to_parquet(path)
 
 
 def make_table(path: Path, n_rows: int) -> None:
@@ -95,7 +136,16 @@ def score(model: str, table: str) -> None:
     write_table(score_stream(pipeline, batches), Path(table).with_name("scores.parquet"))
 
 
-PARTS: dict[str, Callable[[str, str], None]] = {"read": read, "prepare": prepare, "score": score}
+def fit(model: str, table: str) -> None:
+    report = str(Path(model).with_suffix(".html"))
+    words = ["fit", table, "--label", "label", "--id", "id", "-o", model, "--report", report]
+    with redirect_stdout(io.StringIO()):
+        app(words, standalone_mode=False)
+
+
+PARTS: dict[str, Callable[[str, str], None]] = {
+    "read": read, "prepare": prepare, "score": score, "fit": fit
+}  # fmt: skip
 
 
 def measure(part: str, model: str, table: str) -> None:

@@ -95,7 +95,7 @@ def test_trials_are_shown_on_request_only(pu, capsys):
     SupervisedClassifier(**QUICK).fit(pu.X, pu.y)
     assert capsys.readouterr() == ("", "")
     SupervisedClassifier(**QUICK, verbose=1).fit(pu.X, pu.y)
-    shown = capsys.readouterr().out
+    shown = capsys.readouterr().err
     assert "2/2 trials" in shown
     assert "PU-AUC" in shown
 

@@ -4,7 +4,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from mixpul import datasets, losses, metrics, miners, nets, priors, tables, training
+    from mixpul import assess, datasets, losses, metrics, miners, nets, priors, tables, training
     from mixpul.methods.bagging import BaggingPUClassifier
     from mixpul.methods.mixpul import MixPULClassifier
     from mixpul.methods.nnpu import NNPUClassifier, UPUClassifier
@@ -28,6 +28,7 @@ __all__ = [
     "VPUClassifier",
     "WeightedSVMClassifier",
     "__version__",
+    "assess",
     "datasets",
     "load",
     "losses",
@@ -54,7 +55,17 @@ _HOMES = {
     "load": "mixpul.persistence",
     "save": "mixpul.persistence",
 }
-_MODULES = {"datasets", "losses", "metrics", "miners", "nets", "priors", "tables", "training"}
+_MODULES = {
+    "assess",
+    "datasets",
+    "losses",
+    "metrics",
+    "miners",
+    "nets",
+    "priors",
+    "tables",
+    "training",
+}
 
 
 def __getattr__(name: str) -> Any:

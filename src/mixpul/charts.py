@@ -5,15 +5,25 @@ for dark pages; dashes and marks tell lines apart where colours do not.
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from markupsafe import Markup
 
-__all__ = ["Line", "bar_chart", "dot_chart", "legend", "line_chart", "nice_ticks", "steps"]
+__all__ = [
+    "Line",
+    "bar_chart",
+    "dot_chart",
+    "interval_chart",
+    "legend",
+    "line_chart",
+    "nice_ticks",
+    "steps",
+]
 
 WIDTH, HEIGHT = 360, 250
 LEFT, RIGHT, TOP, BOTTOM = 42, 18, 24, 42
+ROW_LEFT, ROW_TOP, ROW_HEIGHT = 132, 4, 19  # of charts with a row for each label
 DASHES = ("", "6 3", "2 3", "9 3 2 3", "", "6 3", "2 3")
 N_SERIES = 7
 
@@ -127,27 +137,42 @@ def dot_chart(
 
     The row with the number `emphasis` stands out.
     """
-    left, top, step = 132, 4, 19
-    height = top + step * len(labels) + BOTTOM
     ticks = nice_ticks(min(values), max(values))
-    x = _Scale(ticks[0], ticks[-1], left, WIDTH - RIGHT - 10)
-    parts = []
-    for row, (name, value) in enumerate(zip(labels, values, strict=True)):
-        at = top + step * (row + 0.5)
-        parts.append(
-            Markup(
-                '<line class="grid" x1="{}" x2="{}" y1="{}" y2="{}"/>'
-                '<text x="{}" y="{}" text-anchor="end">{}</text>'
-                '<circle class="{} filled" cx="{}" cy="{}" r="4"/>'
-                '<text class="value" x="{}" y="{}">{:.1f}</text>'
-            ).format(
-                left, _px(x.end), at, at, left - 8, at + 4, name,
-                "series-0" if row == emphasis else "plain", _px(x(value)), at,
-                _px(x(value) + 8), at + 4, value,
-            )
-        )  # fmt: skip
-    parts.append(_x_axis(x, ticks, label, bottom=height - BOTTOM))
-    return _svg(title, height, parts)
+    x = _Scale(ticks[0], ticks[-1], ROW_LEFT, WIDTH - RIGHT - 10)
+
+    def draw(row: int, at: float) -> Markup:
+        return _dot(x, values[row], at, row == emphasis) + Markup(
+            '<text class="value" x="{}" y="{}">{:.1f}</text>'
+        ).format(_px(x(values[row]) + 8), at + 4, values[row])
+
+    return _row_chart(labels, x, ticks, draw, title, label)
+
+
+def interval_chart(
+    labels: Sequence[str],
+    values: Sequence[float],
+    low: Sequence[float],
+    high: Sequence[float],
+    *,
+    title: str,
+    label: str,
+    emphasis: int | None = None,
+) -> Markup:
+    """One dot for each label, from top to bottom, on a line from `low` to `high`.
+
+    The row with the number `emphasis` stands out.
+
+    >>> svg = interval_chart(["a"], [0.7], [0.6], [0.8], title="AUC", label="AUC")
+    >>> svg.count("whisker")
+    1
+    """
+    ticks = nice_ticks(min(low), max(high))
+    x = _Scale(ticks[0], ticks[-1], ROW_LEFT, WIDTH - RIGHT)
+
+    def draw(row: int, at: float) -> Markup:
+        return _dot(x, values[row], at, row == emphasis) + _whisker(x, low[row], high[row], at)
+
+    return _row_chart(labels, x, ticks, draw, title, label)
 
 
 def bar_chart(
@@ -163,29 +188,23 @@ def bar_chart(
     >>> bar_chart(["age"], [0.2], [0.05], title="What counts", label="weight").count("<rect")
     1
     """
-    left, top, step = 132, 4, 19
-    height = top + step * len(labels) + BOTTOM
     pairs = list(zip(values, errors, strict=True))
     ticks = nice_ticks(min(0.0, *(v - e for v, e in pairs)), max(0.0, *(v + e for v, e in pairs)))
-    x = _Scale(ticks[0], ticks[-1], left, WIDTH - RIGHT)
-    parts = []
-    for row, (name, (value, error)) in enumerate(zip(labels, pairs, strict=True)):
-        at = top + step * (row + 0.5)
+    x = _Scale(ticks[0], ticks[-1], ROW_LEFT, WIDTH - RIGHT)
+
+    def draw(row: int, at: float) -> Markup:
+        value, error = pairs[row]
         near, far = sorted((x(0), x(value)))
-        parts.append(
-            Markup(
-                '<text x="{}" y="{}" text-anchor="end">{}<title>{}</title></text>'
-                '<rect class="bar series-0" x="{}" y="{}" width="{}" height="11"/>'
-                '<line class="whisker" x1="{}" x2="{}" y1="{}" y2="{}"/>'
-            ).format(
-                left - 8, at + 4, _clipped(name, 20), name, _px(near), at - 5.5, _px(far - near),
-                _px(x(value - error)), _px(x(value + error)), at, at,
-            )
+        bar = Markup(
+            '<rect class="bar series-0" x="{0}" y="{1}" width="{2}" height="11"/>'
+            '<line class="axis" x1="{3}" x2="{3}" y1="{4}" y2="{5}"/>'
+        ).format(
+            _px(near), at - 5.5, _px(far - near),
+            _px(x(0)), at - ROW_HEIGHT / 2, at + ROW_HEIGHT / 2,
         )  # fmt: skip
-    bottom = height - BOTTOM
-    zero = Markup('<line class="axis" x1="{0}" x2="{0}" y1="{1}" y2="{2}"/>')
-    parts += [zero.format(_px(x(0)), top, bottom), _x_axis(x, ticks, label, bottom=bottom)]
-    return _svg(title, height, parts)
+        return bar + _whisker(x, value - error, value + error, at)
+
+    return _row_chart(labels, x, ticks, draw, title, label)
 
 
 def steps(name: str, edges: Sequence[float], heights: Sequence[float], series: int = 0) -> Line:
@@ -276,6 +295,41 @@ def _dashed(at: float, label: str) -> Markup:
     )  # fmt: skip
 
 
+def _row_chart(
+    labels: Sequence[str],
+    x: _Scale,
+    ticks: Sequence[float],
+    draw: Callable[[int, float], Markup],
+    title: str,
+    label: str,
+) -> Markup:
+    """Labels from top to bottom, each with what `draw` makes of its number and its height."""
+    parts = []
+    for row, name in enumerate(labels):
+        at = ROW_TOP + ROW_HEIGHT * (row + 0.5)
+        shown = name if len(name) <= 20 else name[:19] + "…"
+        text = Markup('<text x="{}" y="{}" text-anchor="end">{}<title>{}</title></text>')
+        parts += [text.format(ROW_LEFT - 8, at + 4, shown, name), draw(row, at)]
+    bottom = ROW_TOP + ROW_HEIGHT * len(labels)
+    parts.append(_x_axis(x, ticks, label, bottom=bottom))
+    return _svg(title, bottom + BOTTOM, parts)
+
+
+def _dot(x: _Scale, value: float, at: float, stands_out: bool) -> Markup:
+    return Markup(
+        '<line class="grid" x1="{}" x2="{}" y1="{}" y2="{}"/>'
+        '<circle class="{} filled" cx="{}" cy="{}" r="4"/>'
+    ).format(
+        ROW_LEFT, _px(x.end), at, at, "series-0" if stands_out else "plain", _px(x(value)), at
+    )  # fmt: skip
+
+
+def _whisker(x: _Scale, low: float, high: float, at: float) -> Markup:
+    return Markup('<line class="whisker" x1="{}" x2="{}" y1="{}" y2="{}"/>').format(
+        _px(x(low)), _px(x(high)), at, at
+    )
+
+
 def _cursor(x: _Scale, at: float) -> Markup:
     return Markup(
         '<line class="cursor" x1="{0}" x2="{0}" y1="{1}" y2="{2}" '
@@ -321,10 +375,6 @@ def _mark(a: float, b: float, series: int) -> Markup:
 
 def _series(number: int) -> str:
     return f"series-{number % N_SERIES}"
-
-
-def _clipped(text: str, longest: int) -> str:
-    return text if len(text) <= longest else text[: longest - 1] + "…"
 
 
 def _px(value: float) -> str:

@@ -1,0 +1,10 @@
+"""How good a method is on your own PU data, and which of several is best; no negatives needed.
+
+Tables are prepared by `mixpul.tables.TableInput`: ``pip install 'mixpul[tables]'``.
+"""
+
+from mixpul.assess._assessment import Assessment, assess
+from mixpul.assess._comparison import Comparison, compare
+from mixpul.assess._scores import METHODS
+
+__all__ = ["METHODS", "Assessment", "Comparison", "assess", "compare"]

@@ -1,0 +1,560 @@
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy.special import expit
+from sklearn.model_selection import StratifiedKFold, cross_val_predict
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+from mixpul import MixPULClassifier, PUAUCClassifier, UPUClassifier, VPUClassifier
+from mixpul.assess import METHODS, assess, compare
+from mixpul.assess._checks import (
+    check_leaks,
+    check_positives,
+    check_prior,
+    check_ranking,
+    check_scar,
+    check_simple,
+)
+from mixpul.assess._comparison import _advice
+from mixpul.assess._curves import prior_estimates, suggested_cuts, threshold_curves
+from mixpul.assess._scores import auc_difference, plain_values
+from mixpul.metrics import Estimate, PURates, auc_interval, pu_auc_score, pu_interval
+from mixpul.tables import Leak, TableInput
+
+KEYS = {
+    "data", "method", "settings", "seed", "folds", "pu_auc", "prior", "corrected_auc",
+    "thresholds", "suggested", "histogram", "top", "importance", "history", "checks", "warnings",
+    "made",
+}  # fmt: skip
+
+
+def made_table(n=500, seed=0):
+    """Customers of whom a third is interested; of those a third, drawn at random, has bought."""
+    random = np.random.default_rng(seed)
+    interested = random.random(n) < 1 / 3
+    table = pd.DataFrame(
+        {
+            "customer": [f"c{i}" for i in range(n)],
+            "income": np.exp(random.normal(size=n) + 2 * interested),
+            "city": np.where(random.random(n) < 0.3 + 0.4 * interested, "Oslo", "Rome"),
+            "height": random.normal(size=n),
+        }
+    )
+    return table, interested & (random.random(n) < 1 / 3)
+
+
+@pytest.fixture(scope="module")
+def table():
+    return made_table()
+
+
+@pytest.fixture(scope="module")
+def found(table):
+    return assess(brief(), *table)
+
+
+def brief(**params):
+    cheap = {"net": (8,), "n_epochs": 5, "batch_size": 32, "cross_fitting": 3, "random_state": 0}
+    return MixPULClassifier(**(cheap | params))
+
+
+# -- the assessment -------------------------------------------------------------------------
+
+
+def test_mixpul_is_judged_by_the_out_of_fold_scores_of_its_one_fit(found, table):
+    classifier = found.model[-1]
+    np.testing.assert_array_equal(found.scores, expit(classifier.oof_scores_))
+    assert found.pu_auc == pytest.approx(auc_interval(table[1], classifier.oof_scores_))
+    assert found.folds == 3
+
+
+def test_the_model_is_that_of_a_plain_fit(found, table):
+    X, is_positive = table
+    alone = make_pipeline(TableInput(), brief()).fit(X, is_positive)
+    np.testing.assert_array_equal(found.model.predict_proba(X), alone.predict_proba(X))
+
+
+def test_a_method_without_scores_of_its_own_is_cross_validated(table):
+    X, is_positive = table
+    classifier = PUAUCClassifier(prior=0.3, n_centres=20, random_state=0)
+    found = assess(classifier, X, is_positive, n_folds=4, random_state=7)
+    rows = TableInput().fit_transform(X)
+    folds = StratifiedKFold(4, shuffle=True, random_state=7)
+    expected = cross_val_predict(
+        classifier, rows, is_positive.astype(int), cv=folds, method="decision_function"
+    )
+    np.testing.assert_allclose(found.scores, expit(expected), rtol=1e-5)
+    assert found.folds == 4
+    assert found.history == []
+
+
+def test_a_network_without_cross_fitting_is_cross_validated_too(table):
+    found = assess(brief(cross_fitting=None, n_epochs=2), *table, n_folds=2)
+    assert found.folds == 2
+    assert np.isfinite(found.scores).all()
+
+
+@pytest.mark.parametrize("method", [VPUClassifier, UPUClassifier])
+def test_other_methods_are_assessed_alike(table, method):
+    model = method(n_epochs=2, batch_size=32) if method is VPUClassifier else method(n_centres=20)
+    found = assess(model, *table, n_folds=2)
+    assert found.method == method.__name__
+    assert found.pu_auc.value > 0.6
+
+
+def test_the_same_seed_gives_the_same_assessment(found, table):
+    again = assess(brief(), *table)
+    first, second = found.to_dict(), again.to_dict()
+    assert first.pop("made").keys() == second.pop("made").keys()
+    assert first == second
+
+
+def test_it_is_plain_json_with_all_the_keys(found):
+    content = found.to_dict()
+    assert set(content) == KEYS
+    assert json.loads(json.dumps(content, allow_nan=False)) == content
+    assert content["data"]["rows"] == content["data"]["positives"] + content["data"]["unlabeled"]
+    assert [c["column"] for c in content["data"]["columns"]] == [
+        "customer",
+        "income",
+        "city",
+        "height",
+    ]
+    assert content["settings"]["n_epochs"] == 5
+    assert {"L_PN", "L_U", "L_PU", "pu_auc", "epoch"} <= content["history"][0].keys()
+
+
+def test_numbers_that_are_none_become_null():
+    assert plain_values({"a": [np.float32(0.5), np.inf], "b": Estimate(1.0, np.nan, 0.0, 2.0)}) == {
+        "a": [0.5, None],
+        "b": {"value": 1.0, "se": None, "low": 0.0, "high": 2.0},
+    }
+
+
+def test_the_top_rows_are_unlabeled_named_and_in_order(table):
+    X, is_positive = table
+    found = assess(brief(), X, is_positive, ids=X["customer"].tolist())
+    assert len(found.top) == 50
+    scores = [row["score"] for row in found.top]
+    assert scores == sorted(scores, reverse=True)
+    assert scores[0] == found.scores[~is_positive].max()
+    rows = [int(row["id"].removeprefix("c")) for row in found.top]
+    assert not is_positive[rows].any()
+    assert set(found.top[0]["values"]) == {"income", "city", "height"}
+    assert found.top[0]["values"]["city"] == X["city"][rows[0]]
+
+
+def test_rows_without_ids_are_counted_from_one(found, table):
+    row = found.top[0]["id"]
+    assert found.scores[row - 1] == pytest.approx(found.top[0]["score"])
+
+
+def test_importance_names_columns_of_the_table_and_finds_the_one_that_matters(found):
+    columns = [entry["column"] for entry in found.importance]
+    assert columns[0] == "income"
+    assert set(columns) == {"income", "city", "height"}  # not city=Oslo; the id is not used
+    drops = {entry["column"]: entry for entry in found.importance}
+    assert drops["income"]["drop"] > 3 * drops["income"]["se"]
+    assert abs(drops["height"]["drop"]) < 0.05
+
+
+def test_the_histogram_holds_all_rows(found):
+    assert len(found.histogram["edges"]) == 41
+    for kind in ("positives", "unlabeled"):
+        assert sum(found.histogram[kind]) == pytest.approx(1)
+
+
+def test_columns_may_be_named_by_numbers(table):
+    X, is_positive = table
+    found = assess(brief(n_epochs=2), X.set_axis(range(4), axis=1), is_positive)
+    assert set(found.top[0]["values"]) == {"1", "2", "3"}
+
+
+def test_one_positive_cannot_be_held_out(table):
+    X, _ = table
+    with pytest.raises(ValueError, match="at least 2 labeled positives"):
+        assess(brief(), X, np.arange(len(X)) == 3)
+
+
+@pytest.mark.parametrize(
+    ("model", "words"),
+    [
+        ("mixup", "no method 'mixup'; there are mixpul"),
+        (StandardScaler(), "classifier of mixpul; got StandardScaler"),
+        (make_pipeline(StandardScaler(), brief()), "a TableInput and a classifier; got Standard"),
+    ],
+)
+def test_what_cannot_be_assessed_is_refused(table, model, words):
+    with pytest.raises(ValueError, match=words):
+        assess(model, *table)
+
+
+def test_labels_of_another_length_are_refused(table):
+    with pytest.raises(ValueError, match="500 rows and 499 labels"):
+        assess(brief(), table[0], table[1][:-1])
+
+
+# -- differences ----------------------------------------------------------------------------
+
+
+def test_the_difference_of_two_aucs_worked_out_by_hand():
+    is_positive = np.array([True, True, False, False])
+    # Of 4 pairs 4 are in order, then 3: the second positive is below the first unlabeled row.
+    gap = auc_difference(is_positive, np.array([4, 3, 2, 1]), np.array([4, 1.5, 2, 1]))
+    assert gap.value == pytest.approx(1 - 0.75)
+    # Components differ by 0 and 1/2 over the positives, and by 1/2 and 0 over the others.
+    assert gap.se == pytest.approx(np.sqrt(0.125 / 2 + 0.125 / 2))
+
+
+def test_the_difference_of_equal_scores_is_zero_for_sure():
+    is_positive = np.arange(20) < 5
+    scores = np.random.default_rng(0).normal(size=20)
+    assert auc_difference(is_positive, scores, 3 * scores)[:2] == (0.0, 0.0)
+
+
+def test_the_standard_error_of_a_difference_is_that_of_resamples():
+    random = np.random.default_rng(0)
+    is_positive = np.arange(600) < 150
+    one = random.normal(size=600) + is_positive
+    other = one + random.normal(size=600)
+    gaps = []
+    for _ in range(500):
+        rows = np.concatenate([random.integers(150, size=150), random.integers(150, 600, size=450)])
+        gaps.append(
+            pu_auc_score(is_positive[rows], one[rows])
+            - pu_auc_score(is_positive[rows], other[rows])
+        )
+    assert auc_difference(is_positive, one, other).se == pytest.approx(np.std(gaps), rel=0.15)
+
+
+# -- curves ---------------------------------------------------------------------------------
+
+
+PRIOR = Estimate(0.3, 0.02, 0.26, 0.34)
+
+
+def curves_of(is_positive, scores):
+    scores = np.asarray(scores, dtype=np.float32)
+    cuts = suggested_cuts(is_positive, scores, PRIOR.value)
+    random = np.random.default_rng(0)
+    return cuts, threshold_curves(is_positive, scores, PRIOR, cuts, random)
+
+
+@pytest.fixture(scope="module")
+def scored():
+    random = np.random.default_rng(1)
+    is_positive = np.arange(2000) < 300
+    truth = is_positive | (random.random(2000) < 0.3)
+    return is_positive, expit(random.normal(size=2000) * 1.5 + 2 * truth - 1).astype(np.float32)
+
+
+def test_every_point_of_the_curves_is_what_the_rates_say(scored):
+    is_positive, scores = scored
+    cuts, curves = curves_of(*scored)
+    assert len(curves["threshold"]) == 200
+    assert curves["threshold"] == sorted(curves["threshold"])
+    assert set(cuts.values()) <= set(curves["threshold"])
+    for k in range(0, 200, 7):
+        rates = PURates.from_masks(is_positive, scores > curves["threshold"][k], 0.3)
+        assert curves["recall"]["value"][k] == pytest.approx(rates.recall)
+        assert curves["flagged"]["value"][k] == pytest.approx(rates.flagged)
+        if rates.flagged > 0:
+            assert curves["precision"]["value"][k] == pytest.approx(min(rates.precision, 1))
+            assert curves["f1"]["value"][k] == pytest.approx(rates.f1)
+
+
+def test_bands_hold_the_values_and_are_those_of_the_bootstrap(scored):
+    is_positive, scores = scored
+    _, curves = curves_of(*scored)
+    for name in ("recall", "flagged", "precision", "f1"):
+        low, value, high = (np.array(curves[name][part]) for part in ("low", "value", "high"))
+        assert ((low >= 0) & (low <= value) & (value <= high) & (high <= 1)).all()
+    k = curves["threshold"].index(0.5)
+    for name in ("recall", "precision", "f1"):
+        expected = pu_interval(
+            name, is_positive, scores, threshold=0.5, prior=0.3, prior_se=0.02, random_state=0
+        )
+        assert curves[name]["low"][k] == pytest.approx(expected.low, abs=0.02)
+        assert curves[name]["high"][k] == pytest.approx(min(expected.high, 1), abs=0.02)
+
+
+def test_a_recall_of_one_on_few_rows_has_a_band(scored):
+    is_positive = np.arange(100) < 5
+    scores = np.where(is_positive, 0.9, 0.1)
+    _, curves = curves_of(is_positive, scores)
+    k = curves["threshold"].index(0.5)
+    assert curves["recall"]["value"][k] == 1
+    assert curves["recall"]["low"][k] == pytest.approx(0.566, abs=0.001)  # Wilson, 5 of 5
+
+
+def test_where_nothing_is_flagged_the_precision_is_unknown(scored):
+    _, curves = curves_of(*scored)
+    assert curves["flagged"]["value"][-1] == 0
+    assert [curves["precision"][part][-1] for part in ("low", "value", "high")] == [0, 1, 1]
+
+
+def test_the_cut_for_a_recall_is_the_highest_that_has_it():
+    is_positive = np.arange(30) < 10
+    scores = np.concatenate([np.linspace(0.5, 0.95, 10), np.linspace(0, 0.49, 20)])
+    cuts, _ = curves_of(is_positive, scores)
+    # Nine of ten positives are above a cut between the lowest and the second lowest.
+    assert 0.5 < cuts["recall_90"] < 0.55
+
+
+def test_scores_crowded_at_one_end_still_have_cuts_among_them(scored):
+    is_positive, scores = scored
+    _, curves = curves_of(is_positive, scores / 1000)
+    recall = np.array(curves["recall"]["value"])
+    assert len(np.unique(recall)) > 50
+
+
+def test_the_prior_is_read_from_scores_and_stays_within_its_interval():
+    random = np.random.default_rng(0)
+    is_positive = np.arange(3000) < 500
+    truth = is_positive | (random.random(3000) < 0.25)
+    prior = prior_estimates(random.normal(size=3000) + 4 * truth, is_positive, random)
+    for name in ("bbe", "dedpul"):
+        assert prior[name].value == pytest.approx(0.25, abs=0.04)
+        assert prior[name].low <= prior[name].value <= prior[name].high
+        assert 0 < prior[name].se < 0.05
+    assert prior["used"] == prior[prior["from"]].value
+
+
+def test_a_prior_of_next_to_nothing_is_one_row():
+    is_positive = np.arange(60) < 50
+    prior = prior_estimates(np.where(is_positive, 5.0, -5.0), is_positive, np.random.default_rng(0))
+    assert prior["dedpul"].value < 0.1
+    assert prior["used"] == 0.1
+
+
+# -- checks ---------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("n", "verdict"),
+    [(4, "bad"), (5, "bad"), (19, "bad"), (20, "caution"), (99, "caution"), (100, "good")],
+)
+def test_enough_positives(n, verdict):
+    check = check_positives(np.arange(300) < n)
+    assert check["verdict"] == verdict
+    assert str(n) in check["text"]
+
+
+def test_a_ranking_by_chance_or_none_at_all_is_bad():
+    random = np.random.default_rng(0)
+    is_positive = np.arange(300) < 60
+    assert check_ranking(is_positive, random.random(300))["verdict"] == "bad"
+    assert "same" in check_ranking(is_positive, np.full(300, 0.4))["text"]
+    assert (
+        check_ranking(is_positive, random.random(300) / 2 + 0.4 * is_positive)["verdict"] == "good"
+    )
+
+
+def test_few_positives_are_not_held_against_the_ranking():
+    is_positive = np.arange(300) < 6
+    scores = np.random.default_rng(0).random(300) / 2 + 0.45 * is_positive
+    assert check_ranking(is_positive, scores)["verdict"] == "good"
+
+
+def prior_of(bbe, dedpul, width=0.05):
+    both = {k: Estimate(v, width / 4, v - width / 2, v + width / 2) for k, v in
+            {"bbe": bbe, "dedpul": dedpul}.items()}  # fmt: skip
+    return both | {"used": dedpul, "from": "dedpul"}
+
+
+@pytest.mark.parametrize(
+    ("bbe", "dedpul", "width", "verdict"),
+    [
+        (0.30, 0.28, 0.05, "good"),
+        (0.03, 0.01, 0.02, "good"),  # a hundredth or two apart
+        (0.30, 0.28, 0.40, "caution"),  # a wide interval
+        (0.50, 0.25, 0.05, "caution"),
+        (0.50, 0.10, 0.05, "bad"),
+        (1.00, 1.00, 0.00, "bad"),  # no negatives at all
+    ],
+)
+def test_the_prior_is_stable_if_two_estimates_agree(bbe, dedpul, width, verdict):
+    assert check_prior(prior_of(bbe, dedpul, width))["verdict"] == verdict
+
+
+def hinted(is_biased, n_positive=1000):
+    """Positives of two kinds that the scores do not tell apart; perhaps one is labeled more."""
+    random = np.random.default_rng(0)
+    truth = np.arange(4000) < 2 * n_positive
+    kind = random.random(4000) < 0.5
+    chance = np.where(kind, 0.5 + 0.4 * is_biased, 0.5 - 0.4 * is_biased)
+    is_positive = truth & (random.random(4000) < chance)
+    rows = np.column_stack([truth + 0.1 * random.normal(size=4000), kind]).astype(np.float32)
+    scores = random.normal(size=4000) + 6 * truth
+    share = truth[~is_positive].mean()
+    return check_scar(rows, is_positive, scores, Estimate(share, 0.01, share, share), random)
+
+
+def test_positives_labeled_at_random_raise_no_alarm():
+    assert hinted(is_biased=False)["verdict"] == "good"
+
+
+def test_positives_of_one_kind_labeled_more_often_are_noticed():
+    check = hinted(is_biased=True)
+    assert check["verdict"] == "caution"
+    assert "labeled more often" in check["text"]
+
+
+def test_too_few_high_scores_are_no_ground_for_a_hint():
+    check = hinted(is_biased=False, n_positive=20)
+    assert check["verdict"] == "caution"
+    assert "Too few" in check["text"]
+
+
+def test_where_even_high_scores_hold_negatives_the_hint_says_so(scored):
+    is_positive, scores = scored
+    rows = np.zeros((2000, 1), dtype=np.float32)
+    prior = Estimate(0.1, 0.01, 0.08, 0.12)
+    check = check_scar(rows, is_positive, scores.astype(float), prior, np.random.default_rng(0))
+    assert check["verdict"] == "caution"
+    assert "cannot be judged" in check["text"]
+
+
+@pytest.mark.parametrize(("gain", "verdict"), [(1, "good"), (0, "caution"), (-1, "bad")])
+def test_a_simple_method_is_compared_with(gain, verdict):
+    random = np.random.default_rng(0)
+    is_positive = np.arange(1000) < 300
+    simple = random.normal(size=1000) + is_positive
+    scores = simple + gain * is_positive + 1e-3 * random.normal(size=1000)
+    check = check_simple(is_positive, scores, simple, brief())
+    assert check["verdict"] == verdict
+    assert "MixPUL" in check["text"]
+
+
+def test_a_column_that_gives_the_label_away_is_bad_and_warned_about(table):
+    X, is_positive = table
+    found = assess(brief(n_epochs=2), X.assign(refund=is_positive * 1.0), is_positive)
+    verdicts = {check["name"]: check["verdict"] for check in found.checks}
+    assert verdicts["no column gives the label away"] == "bad"
+    assert "'refund'" in found.warnings[0]
+    assert check_leaks([])["verdict"] == "good"
+    assert "'a'" in check_leaks([Leak("a", 1.0)])["text"]
+
+
+# -- comparisons ----------------------------------------------------------------------------
+
+CHEAP = {
+    "mixpul": brief(n_epochs=2),
+    "pnu": PUAUCClassifier(prior=0.3, n_centres=20, random_state=0),
+}
+
+
+class Broken(PUAUCClassifier):
+    def _fit(self, X, is_positive):
+        raise RuntimeError("no luck")
+
+
+def test_methods_are_ranked_with_paired_differences(table):
+    found = compare(*table, CHEAP, n_folds=3)
+    first, second = found.methods
+    assert first["pu_auc"].value >= second["pu_auc"].value
+    assert first["behind"] is None
+    assert second["behind"].value == pytest.approx(first["pu_auc"].value - second["pu_auc"].value)
+    assert found.recommended == first["method"]
+    assert 0.5 <= found.sure <= 1
+    assert found.recommended in found.text
+    assert json.loads(json.dumps(found.to_dict()))["folds"] == 3
+
+
+def test_all_methods_see_the_same_folds_and_none_its_own(table):
+    X, is_positive = table
+    found = compare(X, is_positive, {"mixpul": brief(n_epochs=2)}, n_folds=3, random_state=5)
+    rows = TableInput().fit_transform(X)
+    scores = cross_val_predict(
+        brief(n_epochs=2),
+        rows,
+        is_positive.astype(int),
+        cv=StratifiedKFold(3, shuffle=True, random_state=5),
+        method="decision_function",
+    )
+    assert found.methods[0]["pu_auc"].value == pytest.approx(pu_auc_score(is_positive, scores))
+    assert found.sure is None
+
+
+def test_a_comparison_goes_on_where_it_stopped(table, tmp_path, monkeypatch):
+    folder = tmp_path / "results"
+    first = compare(*table, {"pnu": CHEAP["pnu"]}, folder=folder, n_folds=2)
+    monkeypatch.setattr(PUAUCClassifier, "fit", lambda *args: pytest.fail("fitted again"))
+    both = compare(*table, CHEAP, folder=folder, n_folds=2)
+    kept = next(entry for entry in both.methods if entry["method"] == "pnu")
+    assert kept["pu_auc"] == first.methods[0]["pu_auc"]
+    assert kept["seconds"] == first.methods[0]["seconds"]
+    assert sorted(path.name for path in folder.iterdir()) == ["mixpul.json", "pnu.json"]
+
+
+@pytest.mark.parametrize("change", ["seed", "rows", "setting"])
+def test_a_result_of_something_else_is_not_taken_over(table, tmp_path, change):
+    X, is_positive = table
+    compare(X, is_positive, {"pnu": CHEAP["pnu"]}, folder=tmp_path, n_folds=2)
+    before = (tmp_path / "pnu.json").read_text()
+    if change == "rows":
+        X = X.assign(height=-X["height"])
+    n_centres = 10 if change == "setting" else 20
+    other = PUAUCClassifier(prior=0.3, n_centres=n_centres, random_state=0)
+    seed = 1 if change == "seed" else 0
+    compare(X, is_positive, {"pnu": other}, folder=tmp_path, n_folds=2, random_state=seed)
+    assert (tmp_path / "pnu.json").read_text() != before
+
+
+def test_a_failure_is_shown_and_tried_again(table, tmp_path):
+    methods = {"broken": Broken(), "pnu": CHEAP["pnu"]}
+    found = compare(*table, methods, folder=tmp_path, n_folds=2)
+    assert [entry["method"] for entry in found.methods] == ["pnu", "broken"]
+    assert found.methods[1]["failure"] == "RuntimeError: no luck"
+    assert found.recommended == "pnu"
+    again = compare(*table, {"broken": CHEAP["pnu"]}, folder=tmp_path, n_folds=2)
+    assert again.methods[0]["failure"] is None
+
+
+def test_if_all_fail_nothing_is_recommended(table):
+    found = compare(*table, {"broken": Broken()}, n_folds=2)
+    assert found.recommended is None
+    assert "nothing can be recommended" in found.text
+
+
+def test_a_file_that_is_no_result_is_named(table, tmp_path):
+    (tmp_path / "pnu.json").write_text("{}")
+    with pytest.raises(ValueError, match=r"pnu\.json' is no result of a comparison"):
+        compare(*table, {"pnu": CHEAP["pnu"]}, folder=tmp_path)
+
+
+@pytest.mark.parametrize(("methods", "words"), [(["no"], "no method 'no'"), ([], "at least one")])
+def test_methods_that_do_not_exist_are_refused(table, methods, words):
+    with pytest.raises(ValueError, match=words):
+        compare(*table, methods)
+
+
+def test_advice_is_sure_only_if_the_gap_is_large():
+    seconds = {"a": 9.0, "b": 1.0}
+    clear = {"b": Estimate(0.05, 0.01, 0.03, 0.07)}
+    sure, text = _advice(["a", "b"], clear, seconds)
+    assert sure > 0.999
+    assert text.startswith("Use a: clearly the best")
+    close = {"b": Estimate(0.01, 0.01, -0.01, 0.03)}
+    sure, text = _advice(["a", "b"], close, seconds)
+    assert sure == pytest.approx(0.841, abs=0.001)
+    assert "cannot tell it from b" in text
+    assert "b is the quickest" in text
+    sure, _ = _advice(["a", "b"], {"b": Estimate(0.0, 0.0, 0.0, 0.0)}, seconds)
+    assert sure == 0.5
+
+
+def test_columns_that_are_not_used_are_not_suspected(table):
+    X, is_positive = table
+    model = make_pipeline(TableInput(drop=["refund"]), brief(n_epochs=2))
+    assert assess(model, X.assign(refund=is_positive * 1.0), is_positive).warnings == []
+
+
+def test_every_method_has_a_name():
+    names = {cls.__name__ for cls in METHODS.values()}
+    import mixpul
+
+    assert names == {name for name in mixpul.__all__ if name.endswith("Classifier")}

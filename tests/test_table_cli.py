@@ -1,0 +1,660 @@
+"""`mixpul fit`, `compare`, `predict`, `evaluate`, `prior` and `inspect`, as they are typed."""
+
+import io
+import json
+import re
+import resource
+import shlex
+import signal
+import subprocess
+import sys
+import time
+from contextlib import redirect_stderr, redirect_stdout
+from pathlib import Path
+from types import SimpleNamespace
+from unittest import mock
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn import metrics
+from sklearn.pipeline import make_pipeline
+from typer.testing import CliRunner
+
+from mixpul import MixPULClassifier, cli, load, save, table_commands
+from mixpul.assess import METHODS
+from mixpul.metrics import pu_report
+from mixpul.persistence import describe
+from mixpul.priors import PRIORS
+from mixpul.tables import TableInput, read_table
+from test_assess import made_table
+
+CHEAP = {"n_epochs": 2, "net": (8,), "cross_fitting": 2, "batch_size": 32}
+SETTINGS = [word for name, value in CHEAP.items() for word in ("--set", f"{name}={value}")]
+COMMANDS = ("fit", "compare", "predict", "evaluate", "prior", "inspect")
+
+
+def run(*arguments):
+    """Run `mixpul` in this process; give its exit code, output and errors."""
+    out, err = io.StringIO(), io.StringIO()
+    with (
+        mock.patch.object(sys, "argv", ["mixpul", *map(str, arguments)]),
+        redirect_stdout(out),
+        redirect_stderr(err),
+        pytest.raises(SystemExit) as end,
+    ):
+        cli.main()
+    return SimpleNamespace(code=end.value.code or 0, out=out.getvalue(), err=err.getvalue())
+
+
+def typed(*arguments, **options):
+    """Run `mixpul` in a process of its own."""
+    command = [sys.executable, "-m", "mixpul", *map(str, arguments)]
+    return subprocess.run(command, capture_output=True, check=False, **options)
+
+
+def started(*arguments):
+    command = [sys.executable, "-m", "mixpul", *map(str, arguments)]
+    pipe = subprocess.PIPE
+    return subprocess.Popen(command, stdin=pipe, stdout=pipe, stderr=pipe)
+
+
+def assert_one_sentence(errors):
+    assert errors.startswith("mixpul: ")
+    assert errors.count("\n") == 1
+    assert errors.endswith("\n")
+
+
+@pytest.fixture(scope="module")
+def work(tmp_path_factory):
+    """Tables of customers, and a model fitted on one of them."""
+    folder = tmp_path_factory.mktemp("work")
+    for name, seed in (("leads", 0), ("later", 1)):
+        table, bought = made_table(seed=seed)
+        table["bought"] = bought.astype(int)
+        if name == "later":
+            table["interested"] = (bought | (table["income"] > 3)).astype(int)
+        table.to_csv(folder / f"{name}.csv", index=False)
+    made_table(700, seed=2)[0].to_csv(folder / "new.csv", index=False)
+    result = fit(folder, "model.mixpul", "--report", folder / "page.html")
+    assert result.code == 0, result.err
+    return folder
+
+
+def fit(folder, name, *more, table="leads.csv", settings=SETTINGS):
+    return run(
+        "fit", folder / table, "--label", "bought", "--id", "customer",
+        *settings, "-o", folder / name, *more,
+    )  # fmt: skip
+
+
+@pytest.fixture
+def out(tmp_path):
+    return tmp_path / "out"
+
+
+# -- words ----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_the_help_shows_an_example_that_is_accepted(command, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "200")
+    shown = CliRunner().invoke(cli.app, [command, "--help"])
+    assert shown.exit_code == 0
+    example = re.search(rf"Example: mixpul ({command} .*\S)", shown.output)[1]
+    asked = []
+    monkeypatch.setattr(table_commands, command, lambda *args, **kwargs: asked.append(kwargs))
+    assert CliRunner().invoke(cli.app, example.split()).exit_code == 0
+    assert len(asked) == 1
+
+
+def test_the_names_of_the_methods_are_those_of_the_library():
+    assert [method.value for method in cli.Method] == list(METHODS)
+
+
+def test_the_help_names_every_estimator(monkeypatch):
+    monkeypatch.setenv("COLUMNS", "200")
+    shown = CliRunner().invoke(cli.app, ["prior", "--help"]).output
+    assert [name for name in PRIORS if name not in shown] == []
+
+
+def test_lists_of_columns_are_split_at_commas():
+    assert cli.names("a, b,c,") == ["a", "b", "c"]
+
+
+# -- fit ------------------------------------------------------------------------------------
+
+
+def test_fit_says_how_good_it_is_and_writes_model_and_page(work, out):
+    result = fit(work, out, "--report", out.with_suffix(".html"))
+    assert result.code == 0
+    for words in ("PU-AUC out of fold", "recall 0.9", "enough positives", str(out)):
+        assert words in result.out
+    assert out.with_suffix(".html").read_text().lower().startswith("<!doctype html>")
+    assert load(out)[-1].n_epochs == 2
+
+
+def test_the_json_of_fit_is_all_there_is_on_standard_output(work, out):
+    content = json.loads(fit(work, out, "--json").out)
+    assert content["data"]["source"] == "leads.csv"
+    assert content["data"]["label"] == "bought"
+    assert content["data"]["positive"] == "1"
+    assert content["data"]["id"] == "customer"
+    assert content["data"]["fingerprint"].startswith("sha256:")
+    assert content["top"][0]["id"].startswith("c")
+    assert content["settings"]["net"] == "(8,)"
+    assert content["made"]["command"].startswith("mixpul fit ")
+    kept = describe(out)["info"]
+    assert kept["assessment"]["pu_auc"] == content["pu_auc"]
+    assert kept["thresholds"]["suggested"] == content["suggested"]
+
+
+def test_the_same_file_and_seed_give_the_same_model_to_the_bit(work, out):
+    fit(work, out)
+    assert out.read_bytes() == (work / "model.mixpul").read_bytes()
+
+
+def test_another_seed_gives_another_model(work, out):
+    fit(work, out, "--seed", "1")
+    assert out.read_bytes() != (work / "model.mixpul").read_bytes()
+
+
+@pytest.mark.parametrize("method", sorted(set(METHODS) - {"mixpul"}))
+def test_every_method_can_be_fitted_and_predicts(work, out, method):
+    cheap = {
+        "nnpu": SETTINGS, "vpu": SETTINGS, "upu": ["--set", "n_centres=20"],
+        "ramp": ["--set", "n_centres=20"], "pnu": ["--set", "n_centres=20"], "wsvm": [],
+        "supervised": ["--set", "n_evals=1"], "bagging": ["--set", "n_estimators=5"],
+    }[method]  # fmt: skip
+    result = fit(work, out, "--method", method, settings=cheap)
+    assert result.code == 0, result.err
+    assert run("predict", out, work / "new.csv", "-o", out.with_suffix(".csv")).code == 0
+
+
+def test_columns_can_be_dropped_kept_and_taken_as_codes(work, out):
+    fit(work, out, "--drop", "height", "--categorical", "income")
+    report = {entry["column"]: entry for entry in describe(out)["table"]["report"]}
+    assert report["height"]["note"] == "left out as asked"
+    assert report["income"]["kind"] == "text"
+    assert describe(out)["info"]["dropped"] == ["customer", "height"]
+
+
+def test_how_the_file_is_written_is_remembered(work, out, tmp_path):
+    table = read_table(work / "leads.csv")
+    table.loc[::7, "income"] = np.nan
+    path = tmp_path / "leads.csv"
+    table.to_csv(path, sep=";", decimal=",", na_rep="?", index=False, encoding="utf-16")
+    style = ["--encoding", "utf-16", "--decimal", ",", "--missing", "?"]
+    assert fit(tmp_path, out, *style).code == 0
+    assert describe(out)["info"]["reading"] == {
+        "encoding": "utf-16", "decimal": ",", "missing": ["?"]
+    }  # fmt: skip
+    scores = tmp_path / "scores.csv"
+    assert run("predict", out, path, "-o", scores).code == 0
+    assert len(read_table(scores)) == len(table)
+
+
+# -- predict --------------------------------------------------------------------------------
+
+
+def test_fit_and_predict_in_other_processes_equal_the_python_api(work, tmp_path):
+    model, scores = tmp_path / "model.mixpul", tmp_path / "scores.parquet"
+    words = ["--label", "bought", "--id", "customer", *SETTINGS, "-o", model]
+    assert typed("fit", work / "leads.csv", *words).returncode == 0
+    assert typed("predict", model, work / "new.csv", "-o", scores).returncode == 0
+    table, new = read_table(work / "leads.csv"), read_table(work / "new.csv")
+    pipeline = make_pipeline(
+        TableInput(drop=["customer"]), MixPULClassifier(**CHEAP, random_state=0)
+    ).fit(table.drop(columns="bought"), table["bought"])
+    found = read_table(scores)
+    np.testing.assert_array_equal(found["score"], pipeline.predict_proba(new)[:, 1])
+    np.testing.assert_array_equal(found["predicted"], pipeline.predict(new) == 1)
+    assert found["customer"].tolist() == new["customer"].tolist()
+    assert model.read_bytes() == (work / "model.mixpul").read_bytes()
+
+
+@pytest.mark.parametrize("threshold", ["0.25", "prior", "recall=0.9", "recall=0.5"])
+def test_the_cut_is_a_number_or_comes_from_the_curve_of_the_fit(work, tmp_path, threshold):
+    scores = tmp_path / "scores.csv"
+    result = run(
+        "predict", work / "model.mixpul", work / "new.csv", "-o", scores,
+        "--threshold", threshold, "--json",
+    )  # fmt: skip
+    told = json.loads(result.out)
+    found = read_table(scores)
+    assert told["rows"] == len(found) == 700
+    assert told["flagged"] == found["predicted"].sum() == (found["score"] > told["threshold"]).sum()
+    curve = describe(work / "model.mixpul")["info"]["thresholds"]
+    if threshold == "0.25":
+        assert told["threshold"] == 0.25
+    elif threshold == "prior":
+        assert told["threshold"] == curve["suggested"]["prior"]
+    else:
+        wanted = float(threshold.removeprefix("recall="))
+        k = curve["threshold"].index(told["threshold"])
+        assert curve["recall"][k] >= wanted
+        higher = np.array(curve["threshold"]) > told["threshold"]
+        assert np.array(curve["recall"])[higher].max() < wanted
+    if threshold == "recall=0.9":
+        assert told["threshold"] == curve["suggested"]["recall_90"]
+
+
+def test_standard_streams_are_csv(work):
+    text = (work / "new.csv").read_bytes()
+    result = typed("predict", work / "model.mixpul", "-", "-o", "-", "--id", "customer", input=text)
+    assert result.returncode == 0
+    found = pd.read_csv(io.BytesIO(result.stdout))
+    assert list(found.columns) == ["customer", "score", "predicted"]
+    assert len(found) == 700
+    assert result.stderr.startswith(b"mixpul: 700 rows scored")
+
+
+def test_a_reader_that_goes_away_is_no_reason_to_complain(work):
+    with started("predict", work / "model.mixpul", "-", "-o", "-") as process:
+        process.stdout.close()
+        process.stdin.write((work / "new.csv").read_bytes())
+        process.stdin.close()
+        assert process.wait(60) == 1
+        assert process.stderr.read() == b""
+
+
+def test_columns_may_come_in_another_order_and_with_others(work, tmp_path):
+    new = read_table(work / "new.csv")
+    new.assign(more=1)[["height", "more", "city", "income"]].to_csv(tmp_path / "other.csv")
+    for name in ("new", "other"):
+        source = (work if name == "new" else tmp_path) / f"{name}.csv"
+        run("predict", work / "model.mixpul", source, "-o", tmp_path / f"{name}-scores.csv")
+    first, second = (read_table(tmp_path / f"{name}-scores.csv") for name in ("new", "other"))
+    assert list(first.columns) == ["customer", "score", "predicted"]
+    assert list(second.columns) == ["score", "predicted"]  # it has no customer
+    assert first["score"].tolist() == second["score"].tolist()
+
+
+def test_another_id_can_be_kept(work, tmp_path):
+    run(
+        "predict", work / "model.mixpul", work / "new.csv", "--id", "city", "-o", tmp_path / "s.csv"
+    )
+    assert list(read_table(tmp_path / "s.csv").columns) == ["city", "score", "predicted"]
+
+
+# -- evaluate, prior, inspect, compare ------------------------------------------------------
+
+
+def test_evaluate_gives_the_metrics_of_the_library_and_those_of_the_truth(work):
+    words = ["evaluate", work / "model.mixpul", work / "later.csv", "--prior", "0.2"]
+    told = json.loads(run(*words, "--label", "bought", "--truth", "interested", "--json").out)
+    table = read_table(work / "later.csv")
+    is_positive = table["bought"].to_numpy() == 1
+    scores = load(work / "model.mixpul").predict_proba(table)[:, 1]
+    expected = pu_report(is_positive, scores, threshold=0.5, prior=0.2)
+    assert told["metrics"] == expected["metrics"]
+    hidden = table["interested"].to_numpy()[~is_positive]
+    left = scores[~is_positive]
+    assert told["truth"]["corrected_auc"] == pytest.approx(metrics.roc_auc_score(hidden, left))
+    assert told["truth"]["f1"] == pytest.approx(metrics.f1_score(hidden, left > 0.5))
+    assert told["truth"]["prior"] == pytest.approx(hidden.mean())
+
+
+def test_evaluate_estimates_the_prior_and_shows_a_table(work):
+    result = run("evaluate", work / "model.mixpul", work / "later.csv", "--truth", "interested")
+    assert result.code == 0
+    for words in ("from PU labels", "from the truth", "Matthews correlation", "± "):
+        assert words in result.out
+
+
+def test_evaluate_warns_about_the_table_of_the_fit(work):
+    result = run("evaluate", work / "model.mixpul", work / "leads.csv", "--json")
+    assert "fitted on this very table" in result.err
+    assert "fitted on this very table" in json.loads(result.out)["warnings"][-1]
+
+
+def test_prior_asks_the_estimators_and_says_whether_they_agree(work):
+    words = ["prior", work / "leads.csv", "--label", "bought", "--id", "customer"]
+    told = json.loads(run(*words, "--estimators", "bbe,elkan-noto", "--json").out)
+    assert list(told["estimates"]) == ["bbe", "elkan-noto"]
+    for estimate in told["estimates"].values():
+        assert estimate["low"] <= estimate["value"] <= estimate["high"]
+    assert told["agree"] in (True, False)
+    shown = run(*words, "--estimators", "bbe")
+    assert "Two estimates are needed" in shown.out
+
+
+def test_agreement():
+    def agreement(*values):
+        return table_commands._agreement({str(v): {"value": v} for v in values})
+
+    assert agreement(0.2, 0.25, 0.3) == (True, "They agree: from 0.2 (0.2) to 0.3 (0.3).")
+    assert agreement(0.01, 0.05)[0] is True
+    agree, text = agreement(0.1, 0.2, 0.6)
+    assert agree is False
+    assert "the middle is 0.2" in text
+
+
+def test_inspect_shows_what_is_in_the_file(work):
+    shown = run("inspect", work / "model.mixpul")
+    for words in ("MixPULClassifier", "'bought' is 1", "seed 0", "left out as asked", "n_epochs=2"):
+        assert words in shown.out
+    told = json.loads(run("inspect", work / "model.mixpul", "--json").out)
+    assert told == describe(work / "model.mixpul")
+    assert told["info"]["versions"].keys() == {"mixpul", "python", "torch", "scikit-learn"}
+
+
+def test_compare_ranks_recommends_and_goes_on_where_it_stopped(work, out, monkeypatch):
+    monkeypatch.setitem(
+        METHODS, "mixpul", lambda random_state: MixPULClassifier(**CHEAP, random_state=random_state)
+    )
+    words = ["compare", work / "leads.csv", "--label", "bought", "--id", "customer", "-o", out]
+    words += ["--methods", "mixpul,pnu", "--folds", "2"]
+    told = json.loads(run(*words, "--json").out)
+    assert {entry["method"] for entry in told["methods"]} == {"mixpul", "pnu"}
+    assert json.loads((out / "comparison.json").read_text()) == told
+    assert told["recommended"] in (out / "comparison.html").read_text()
+    monkeypatch.setattr(MixPULClassifier, "fit", lambda *args: pytest.fail("fitted again"))
+    shown = run(*words)
+    assert shown.code == 0
+    assert f"Next: mixpul fit {work / 'leads.csv'}" in shown.out
+    assert f"--method {told['recommended']}" in shown.out
+
+
+def test_if_every_method_fails_compare_does_too(work, out, monkeypatch):
+    def fails(*args):
+        raise RuntimeError("no luck")
+
+    monkeypatch.setattr(METHODS["pnu"], "_fit", fails)
+    words = ["compare", work / "leads.csv", "--label", "bought", "--methods", "pnu", "-o", out]
+    result = run(*words)
+    assert result.code == 1
+    assert "pnu failed: RuntimeError: no luck" in result.out
+
+
+# -- bad input ------------------------------------------------------------------------------
+
+HEAD = "customer,income,city,height,bought\n"
+ROW = "c1,1.5,Oslo,0.3,"
+
+
+def table_of(*labels):
+    return HEAD + "".join(
+        f"c{i},{i % 7}.5,Oslo,{i % 5},{label}\n" for i, label in enumerate(labels)
+    )
+
+
+BAD_TABLES = {
+    "empty": ("", "is empty"),
+    "no rows": (HEAD, "has no rows"),
+    "no header": ("1,2,3\n4,5,6\n", "has no header"),
+    "ragged": (HEAD + ROW + "1\n" + ROW + "1,2,3\n", "cells where the header has 5"),
+    "encoding": ((HEAD + "c1,1,Malmö,2,1\n").encode("latin-1"), "is not written in utf-8"),
+    "no label": (table_of(1, 0).replace("bought", "bougth"), "did you mean 'bougth'"),
+    "one value": (table_of(*[0] * 30), "is 0 in all 30 rows"),
+    "all positive": (table_of(*[1] * 30), "is 1 in all 30 rows"),
+    "three values": (table_of(*[0, 1, 2] * 10), "has 3 values"),
+    "labels missing": (table_of(*["1", "0", ""] * 30), "is missing in 30 of 90 rows"),
+    "twice the same name": (table_of(1, 0).replace("city", "income"), "column names must differ"),
+    "one positive": (table_of(1, *[0] * 50), "at least 2 labeled positives"),
+}
+
+
+@pytest.mark.parametrize("what", BAD_TABLES)
+@pytest.mark.parametrize("command", ["fit", "compare", "prior"])
+def test_a_bad_table_is_one_sentence_and_leaves_nothing_behind(command, what, tmp_path):
+    content, words = BAD_TABLES[what]
+    table = tmp_path / "table.csv"
+    table.write_bytes(content if isinstance(content, bytes) else content.encode())
+    more = {"fit": ["-o", tmp_path / "m"], "compare": ["-o", tmp_path / "m"], "prior": []}[command]
+    result = run(command, table, "--label", "bought", "--json", *more)
+    assert result.code == 1
+    assert result.out == ""
+    sentences = [line for line in result.err.splitlines() if "warning:" not in line]
+    assert len(sentences) == 1
+    if not (what == "one positive" and command == "prior"):  # each estimator has its own needs
+        assert words in sentences[0]
+    assert [path.name for path in tmp_path.iterdir()] in (
+        ["table.csv"],
+        ["m", "table.csv"],
+        ["table.csv", "m"],
+    )
+    assert not (tmp_path / "m").is_file()
+
+
+@pytest.mark.parametrize("command", [c for c in COMMANDS if c != "inspect"])
+def test_a_missing_table_is_named_with_its_neighbour(work, out, command):
+    words = [work / "model.mixpul"] * (command in ("predict", "evaluate")) + [work / "leeds.csv"]
+    words += ["--label", "bought"] * (command != "predict")
+    words += ["-o", out.with_suffix(".csv")] * (command in ("fit", "compare", "predict"))
+    result = run(command, *words)
+    assert result.code == 1
+    assert_one_sentence(result.err)
+    assert "leeds.csv'; did you mean 'leads.csv'?" in result.err
+
+
+def test_missing_labels_can_mean_unlabeled(tmp_path):
+    (tmp_path / "leads.csv").write_text(table_of(*["1", "", ""] * 30))
+    assert fit(tmp_path, "m", "--missing-is-unlabeled").code == 0
+    assert describe(tmp_path / "m")["info"]["missing_is_unlabeled"] is True
+
+
+def test_five_positives_are_fitted_with_a_warning(work, out, tmp_path):
+    table = read_table(work / "leads.csv")
+    rows = np.concatenate(
+        [np.flatnonzero(table["bought"] == 0), np.flatnonzero(table["bought"])[:5]]
+    )
+    table.iloc[rows].to_csv(tmp_path / "leads.csv", index=False)
+    result = fit(tmp_path, out, "--json")
+    assert result.code == 0
+    assert "mixpul: warning: " in result.err
+    told = json.loads(result.out)
+    assert told["checks"][0]["verdict"] == "bad"
+    assert any("5 labeled positives" in sentence for sentence in told["warnings"])
+
+
+def test_a_column_missing_at_predict_is_named(work, tmp_path):
+    new = read_table(work / "new.csv").drop(columns="income")
+    new.to_csv(tmp_path / "new.csv", index=False)
+    scores = tmp_path / "scores.csv"
+    result = run("predict", work / "model.mixpul", tmp_path / "new.csv", "-o", scores)
+    assert result.code == 1
+    assert_one_sentence(result.err)
+    assert "'income'" in result.err
+    assert [path.name for path in tmp_path.iterdir()] == ["new.csv"]
+
+
+@pytest.mark.parametrize("command", ["predict", "evaluate", "inspect"])
+def test_a_model_file_that_is_none_is_refused(work, tmp_path, command):
+    words = {"predict": [work / "new.csv", "-o", tmp_path / "s.csv"], "inspect": []}
+    result = run(command, work / "new.csv", *words.get(command, [work / "later.csv"]))
+    assert result.code == 1
+    assert_one_sentence(result.err)
+    assert "no mixpul model file" in result.err
+
+
+def test_a_model_without_a_table_is_refused_by_predict(work, tmp_path):
+    rows = np.random.default_rng(0).normal(size=(60, 3))
+    save(MixPULClassifier(**CHEAP).fit(rows, rows[:, 0] > 0.5), tmp_path / "bare.mixpul")
+    result = run("predict", tmp_path / "bare.mixpul", work / "new.csv", "-o", tmp_path / "s.csv")
+    assert result.code == 1
+    assert "takes rows of numbers, not tables" in result.err
+
+
+def test_a_model_saved_in_python_has_no_curve_to_cut_by(work, tmp_path):
+    save(load(work / "model.mixpul"), tmp_path / "m.mixpul")
+    words = ["predict", tmp_path / "m.mixpul", work / "new.csv", "-o", tmp_path / "s.csv"]
+    assert "has no curve" in run(*words, "--threshold", "prior").err
+    assert run(*words, "--threshold", "0.5").code == 0
+    result = run("evaluate", tmp_path / "m.mixpul", work / "later.csv")
+    assert result.code == 2
+    assert "--label" in result.err
+
+
+@pytest.mark.parametrize(
+    ("words", "culprit"),
+    [
+        (["--set", "n_epochs"], "NAME=VALUE"),
+        (["--set", "epochs=3"], "did you mean n_epochs?"),
+        (["--set", "n_epochs=-3"], "n_epochs"),
+        (["--set", "random_state=3"], "--seed"),
+        (["--method", "mixup"], "mixup"),
+        (["--seed", "no"], "--seed"),
+        (["--report", "{out}"], "same file"),
+    ],
+)
+def test_usage_errors_of_fit_have_exit_code_two_before_any_work(
+    work, out, monkeypatch, words, culprit
+):
+    monkeypatch.setattr(table_commands, "read_table", lambda *args: pytest.fail("it began"))
+    monkeypatch.setenv("COLUMNS", "200")
+    words = [word.format(out=out) for word in words]
+    result = run("fit", work / "leads.csv", "--label", "bought", "-o", out, *words)
+    assert result.code == 2
+    assert culprit in result.err
+    assert result.out == ""
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["predict", "{model}", "{new}", "-o", "s.csv", "--threshold", "recall"],
+        ["predict", "{model}", "{new}", "-o", "s.csv", "--threshold", "recall=2"],
+        ["predict", "{model}", "{new}", "-o", "s.csv", "--threshold", "7"],
+        ["predict", "{model}", "{new}", "-o", "-", "--json"],
+        ["predict", "{model}", "{new}"],
+        ["prior", "{new}", "--label", "city", "--estimators", "guess"],
+        ["compare", "{new}", "--label", "city", "--methods", "mixpul,guess", "-o", "f"],
+        ["fit", "{new}"],
+    ],
+)
+def test_other_usage_errors(work, tmp_path, monkeypatch, words):
+    monkeypatch.chdir(tmp_path)
+    names = {"model": work / "model.mixpul", "new": work / "new.csv"}
+    result = run(*[word.format(**names) for word in words])
+    assert result.code == 2
+    assert result.out == ""
+    assert list(tmp_path.iterdir()) == []
+
+
+# -- outputs --------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("which", ["-o", "--report"])
+def test_an_output_that_exists_is_refused_before_any_work(work, tmp_path, monkeypatch, which):
+    old = tmp_path / "old"
+    old.write_text("precious")
+    paths = {"-o": tmp_path / "m", "--report": tmp_path / "p.html"} | {which: old}
+    words = ["fit", work / "leads.csv", "--label", "bought", *SETTINGS]
+    words += [word for pair in paths.items() for word in pair]
+    with monkeypatch.context() as patch:
+        patch.setattr(table_commands, "read_table", lambda *args: pytest.fail("the work began"))
+        result = run(*words)
+    assert result.code == 1
+    assert_one_sentence(result.err)
+    assert "exists; pass --force" in result.err
+    assert old.read_text() == "precious"
+    assert run(*words, "--force").code == 0
+    assert old.read_bytes() != b"precious"
+
+
+def test_scores_that_exist_are_refused_without_force(work, tmp_path):
+    scores = tmp_path / "s.csv"
+    words = ["predict", work / "model.mixpul", work / "new.csv", "-o", scores]
+    assert run(*words).code == 0
+    assert "pass --force" in run(*words).err
+    assert run(*words, "--force").code == 0
+
+
+@pytest.mark.parametrize(
+    ("path", "words"),
+    [
+        ("{out}/no/m", "There is no folder"),
+        ("{work}", "a folder or a device"),
+        ("/dev/null", "a folder or a device"),
+        ("{work}/leads.csv", "to be read and to be written"),
+    ],
+)
+def test_outputs_that_cannot_be_written_are_refused_even_with_force(work, out, path, words):
+    path = path.format(out=out, work=work)
+    result = run("fit", work / "leads.csv", "--label", "bought", "-o", path, "--force")
+    assert result.code == 1
+    assert_one_sentence(result.err)
+    assert words in result.err
+
+
+@pytest.mark.parametrize(
+    ("path", "words"), [("{out}/no/m", "no folder"), ("{work}/new.csv", "is a file")]
+)
+def test_a_folder_that_cannot_be_made_is_refused(work, out, path, words):
+    path = path.format(out=out, work=work)
+    result = run("compare", work / "leads.csv", "--label", "bought", "-o", path)
+    assert result.code == 1
+    assert words in result.err
+
+
+@pytest.mark.parametrize("command", ["fit", "predict"])
+def test_a_full_disk_leaves_nothing_behind(work, tmp_path, command):
+    target = tmp_path / "out.csv"
+    words = {
+        "fit": ["fit", work / "leads.csv", "--label", "bought", *SETTINGS, "-o", target],
+        "predict": ["predict", work / "model.mixpul", work / "new.csv", "-o", target],
+    }[command]
+    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (4096, limits[1]))
+    try:
+        result = run(*words)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+    assert result.code == 1
+    assert_one_sentence(result.err)
+    assert "was not written: File too large" in result.err
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(("sent", "code"), [(signal.SIGINT, 130), (signal.SIGKILL, -9)])
+def test_stopped_in_the_middle_it_leaves_no_half_output(work, tmp_path, sent, code):
+    target = tmp_path / "scores.csv"
+    with started("predict", work / "model.mixpul", "-", "-o", target) as process:
+        process.stdin.write((work / "new.csv").read_bytes())
+        process.stdin.flush()
+        until = time.monotonic() + 60
+        while not list(tmp_path.iterdir()) and time.monotonic() < until:
+            time.sleep(0.05)
+        process.send_signal(sent)
+        assert process.wait(30) == code
+        assert process.stderr.read() == b""
+    assert not target.exists()
+    if sent == signal.SIGINT:
+        assert list(tmp_path.iterdir()) == []
+
+
+def test_an_interrupted_comparison_says_that_it_can_go_on(work, out, monkeypatch):
+    def interrupted(*args, **kwargs):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(table_commands, "compare_methods", interrupted)
+    result = run("compare", work / "leads.csv", "--label", "bought", "-o", out)
+    assert result.code == 130
+    assert "goes on where it stopped" in result.err
+
+
+# -- the tutorial ---------------------------------------------------------------------------
+
+TUTORIAL = Path(__file__).parents[1] / "docs" / "tutorials" / "your-own-table.md"
+KINDS = ("python", "sh")
+
+
+def test_the_commands_of_the_tutorial_run(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("PATH", str(Path(sys.executable).parent), prepend=":")
+    text = TUTORIAL.read_text(encoding="utf-8")
+    data, commands = (re.findall(rf"^```{kind}\n(.*?)^```", text, re.M | re.S) for kind in KINDS)
+    exec(compile(data[0], str(TUTORIAL), "exec"), {"__name__": "page"})
+    for line in "".join(commands).splitlines():
+        if re.search("[|>]", line):
+            done = subprocess.run(line, shell=True, capture_output=True, text=True, check=False)
+            assert done.returncode == 0, f"{line}\n{done.stderr}"
+        else:  # seconds of imports less
+            result = run(*shlex.split(line)[1:])
+            assert result.code == 0, f"{line}\n{result.err}"
+    for command in COMMANDS:
+        assert f"mixpul {command} " in "".join(commands)
+    assert len(read_table("scores.parquet")) == 1000
+    assert json.loads(Path("predict.json").read_text())["rows"] == 1000
+    assert len(read_table("first.csv")) == 4

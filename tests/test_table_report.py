@@ -1,0 +1,701 @@
+"""The page of a user's own table says what the assessment says, and the slider does its sums."""
+
+import csv
+import io
+import json
+import re
+from urllib.parse import unquote
+
+import numpy as np
+import pytest
+
+from browser import Browser
+from mixpul import MixPULClassifier, charts, datasets
+from mixpul.assess import assess, compare
+from mixpul.table_report import comparison_page, nearest, percent, readout, table_page
+from test_report import contrast
+
+ATTACK = "<script>alert(1)</script>"
+SPITE = "</script><!--<script>\u2028'\"&"
+
+
+@pytest.fixture(scope="module")
+def assessment():
+    """Mails as a table: numbers, an id, text with gaps, a column with a bad name and bad values."""
+    pd = pytest.importorskip("pandas")
+    data = datasets.load("spambase")
+    pu = datasets.make_pu(data.X, data.y, c=0.2, random_state=0)
+    generator = np.random.default_rng(0)
+    table = pd.DataFrame(pu.X[:, -16:], columns=data.feature_names[-16:])
+    ids = [f"m-{number:05d}" for number in range(len(table))]
+    table.insert(0, "mail_id", ids)
+    table["folder"] = generator.choice(["inbox", "archive", None], len(table))
+    # Tells something of the truth, so that it is shown among the columns that matter.
+    table[ATTACK] = np.where(
+        generator.random(len(table)) < 0.9,
+        np.where(pu.y, SPITE, "=1+1"),
+        generator.choice([ATTACK, "long " * 60], len(table)),
+    )
+    model = MixPULClassifier(n_epochs=4, cross_fitting=2, random_state=0)
+    found = assess(model, table, pu.s, ids=ids).to_dict()
+    # What only the command knows.
+    found["data"] |= {
+        "source": "mails.csv", "label": "reported", "positive": "1", "id": "mail_id",
+        "fingerprint": "sha256:" + 64 * "0",
+    }  # fmt: skip
+    found["made"]["command"] = "mixpul fit mails.csv --label reported --id mail_id -o mails.mixpul"
+    found["warnings"] = [f"Column {ATTACK!r} alone tells labeled from unlabeled rows."]
+    found["checks"] += [
+        {"name": "spite", "verdict": "bad", "text": SPITE},
+        {"name": "doubt", "verdict": "caution", "text": "Is it so?"},
+    ]
+    return found
+
+
+@pytest.fixture
+def small():
+    """Three cuts whose numbers are worked out by hand: 200 unlabeled rows, of which 60 positive."""
+    estimate = {"value": 0.3, "se": 0.05, "low": 0.2, "high": 0.4}
+    return {
+        "data": {"source": None, "rows": 250, "positives": 50, "unlabeled": 200, "label": None,
+                 "positive": None, "id": None, "columns": [], "features": 2, "fingerprint": None},
+        "method": "NNPUClassifier",
+        "settings": {"n_epochs": 3},
+        "seed": 0,
+        "folds": 5,
+        "pu_auc": {"value": 0.8, "se": 0.05, "low": 0.7, "high": 0.9},
+        "prior": {"bbe": estimate, "dedpul": estimate, "used": 0.3, "from": "bbe"},
+        "corrected_auc": None,
+        "thresholds": {
+            "threshold": [0.0, 0.5, 1.0],
+            "recall": {"value": [1.0, 0.8, 0.0], "low": [0.9, 0.7, 0.0], "high": [1.0, 0.9, 0.1]},
+            "flagged": {"value": [1.0, 0.35, 0.0], "low": [1.0, 0.3, 0.0],
+                        "high": [1.0, 0.4, 0.01]},
+            "precision": {"value": [0.3, 24 / 35, None], "low": [0.2, 0.5, None],
+                          "high": [0.4, 0.8, None]},
+            "f1": {"value": [0.4615, 0.7385, 0.0], "low": [0.4, 0.6, 0.0],
+                   "high": [0.5, 0.8, 0.1]},
+        },
+        "suggested": {"default": 0.5, "prior": None},
+        "histogram": {"edges": [0.0, 0.5, 1.0], "positives": [0.2, 0.8], "unlabeled": [0.7, 0.3]},
+        "top": [], "importance": [], "history": [], "checks": [], "warnings": [],
+        "made": {"mixpul": "0", "date": "2026-11-15", "command": None, "seconds": 1.0},
+    }  # fmt: skip
+
+
+def embedded(page):
+    (text,) = re.findall(r'<script type="application/json" id="\w+">(.*?)</script>', page)
+    return json.loads(text)
+
+
+# -- numbers --------------------------------------------------------------------------------
+
+
+def test_the_page_holds_the_very_numbers_of_the_assessment(assessment):
+    assert embedded(table_page(assessment)) == json.loads(json.dumps(assessment))
+
+
+def test_numbers_that_json_lacks_are_refused(small):
+    small["pu_auc"]["se"] = float("nan")
+    with pytest.raises(ValueError, match="not JSON compliant"):
+        table_page(small)
+
+
+def test_a_cut_worked_out_by_hand(small):
+    # 70 of 200 rows flagged; 60 positives, 48 of them found, 12 missed; so 22 false alarms.
+    assert readout(small, 1) == {
+        "cut": "0.500", "exact": "0.5",
+        "recall": "80.0\xa0%", "recall_span": "70.0 to 90.0\xa0%",
+        "precision": "68.6\xa0%", "precision_span": "50.0 to 80.0\xa0%",
+        "f1": "73.9\xa0%", "f1_span": "60.0 to 80.0\xa0%",
+        "flagged": "70", "flagged_share": "35.0\xa0%", "flagged_span": "60 to 80",
+        "found": "48", "missed": "12", "false_alarms": "22",
+    }  # fmt: skip
+
+
+def test_where_nothing_is_flagged_precision_is_not_known_and_costs_nothing(small):
+    shown = readout(small, 2)
+    assert (shown["precision"], shown["precision_span"], shown["false_alarms"]) == ("–", "–", "0")
+    assert (shown["flagged"], shown["missed"]) == ("0", "60")
+
+
+@pytest.mark.parametrize(
+    ("share", "text"),
+    [(0.8125, "81.3\xa0%"), (-0.0126, "−1.3\xa0%"), (1, "100.0\xa0%"), (None, "–")],
+)
+def test_percentages_round_half_up_as_browsers_do(share, text):
+    assert percent(share) == text
+
+
+def test_the_nearest_point_is_the_first_of_two():
+    assert [nearest([0, 0.4, 0.6, 1], value) for value in (-3, 0.5, 0.51, 7)] == [0, 1, 2, 3]
+
+
+# -- words ----------------------------------------------------------------------------------
+
+
+def answer(page):
+    text = re.sub(r"<[^>]+>", "", re.search(r'<div class="answer">(.*?)</div>', page, re.S)[1])
+    return text.replace("\xa0", " ").strip().split("\n")
+
+
+def test_the_answer_is_computed_from_the_numbers(small):
+    ranking, positives, cut = answer(table_page(small))
+    assert ranking.startswith("It ranks well:")
+    assert "unlabeled row in 80.0 % of pairs (70.0 to 90.0 %)." in ranking
+    assert positives == (
+        "Of the 200 unlabeled rows about 60 are probably positive (30.0 %; 40 to 80 rows)."
+    )
+    assert cut == (
+        "Cut at the default of 0.500, it flags 70 of them; expect 68.6 % of the flagged to be "
+        "positive (50.0 to 80.0 %), and 80.0 % of all positives to be found (70.0 to 90.0 %)."
+    )
+
+
+def test_the_answer_says_what_ranking_would_be_against_negatives(small):
+    small["corrected_auc"] = {"value": 0.93, "se": 0.02, "low": 0.89, "high": 0.97}
+    ranking = answer(table_page(small))[0]
+    assert ranking.startswith("It ranks very well:")
+    assert ranking.endswith("and above a truly negative row in about 93.0 % (89.0 to 97.0 %).")
+    small["corrected_auc"] |= {"low": 0.83, "high": 1.03}
+    assert answer(table_page(small))[0].endswith("in about 93.0 % (at least 83.0 %).")
+
+
+def test_what_cannot_be_is_not_praised(small):
+    small["corrected_auc"] = {"value": 1.02, "se": 0.02, "low": 0.98, "high": 1.06}
+    ranking = answer(table_page(small))[0]
+    assert ranking.startswith("It ranks too well to be true:")
+    assert "that would make 102.0 %, which cannot be" in ranking
+
+
+def test_chance_is_called_chance(small):
+    small["pu_auc"] |= {"value": 0.55, "low": 0.48}
+    assert answer(table_page(small))[0].startswith("It ranks no better than chance")
+
+
+def test_the_worst_of_rankings_has_a_name(small):
+    small["corrected_auc"] = {"value": -0.1, "se": 0.1, "low": -0.3, "high": 0.1}
+    assert answer(table_page(small))[0].startswith("It ranks poorly:")
+
+
+def test_a_prior_that_was_given_has_no_interval(small):
+    small["prior"] |= {"used": 0.25, "from": "given"}
+    assert "about 50 are probably positive (25.0 %, as given)." in answer(table_page(small))[1]
+
+
+def test_problems_come_first_and_are_named_at_the_top(small):
+    small["checks"] = [
+        {"name": "enough positives", "verdict": "good", "text": "They are."},
+        {"name": "stable prior", "verdict": "caution", "text": "It is not."},
+        {"name": "no leak", "verdict": "bad", "text": "There is one."},
+    ]
+    page = table_page(small)
+    assert "2 of 3" in page
+    assert "no leak (problem), stable prior (look closer)." in page
+    assert page.index("There is one.") < page.index("It is not.") < page.index("They are.")
+
+
+def test_what_is_not_there_leaves_no_trace(small):
+    page = table_page(small)
+    for name in ("warnings", "checks", "top", "importance", "training", "command"):
+        assert f'id="{name}"' not in page
+        assert f'href="#{name}"' not in page
+    assert "None" not in page
+
+
+def test_a_column_that_is_left_out_is_said_to_be_once(small):
+    common = {"kind": "text", "missing": 0.0, "distinct": 9, "used": False, "features": []}
+    small["data"]["columns"] = [
+        {"column": "a", "note": "left out as asked", **common},
+        {"column": "b", "note": "constant", **common},
+    ]
+    found = re.findall(r'<tr class="unused">.*<td class="text">(.*?)</td>', table_page(small))
+    assert found == ["left out as asked", "left out: constant"]
+
+
+def test_other_methods_have_loss_terms_of_their_own(small):
+    small["history"] = [{"epoch": e, "risk": 1 / e, "loss": 1 / e, "pu_auc": None} for e in (1, 2)]
+    page = table_page(small)
+    assert "</svg> risk</li>" in page
+    assert "held-out PU-AUC" not in page
+
+
+# -- a comparison ---------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def comparison():
+    """Two methods on real rows, and one that fails."""
+    pu = datasets.make_pu(*datasets.load("titanic", return_X_y=True), c=0.3, random_state=0)
+    methods = {
+        "quick": MixPULClassifier(n_epochs=2, random_state=0),
+        "quicker": MixPULClassifier(n_epochs=1, net=(4,), random_state=0),
+        ATTACK: MixPULClassifier(n_epochs=-1),
+    }
+    return compare(pu.X, pu.s, methods, n_folds=2).to_dict()
+
+
+def test_a_comparison_is_a_table_with_the_best_first(comparison):
+    page = comparison_page(comparison, source="leads.csv", command="mixpul compare leads.csv")
+    assert embedded(page) == json.loads(json.dumps(comparison))
+    rows = re.findall(r"<tr><th scope=\"row\">.*?</tr>", page, re.S)
+    first, second, _ = comparison["methods"]
+    assert f"<strong>{comparison['recommended']}</strong>" in rows[0]
+    assert f"<td>{first['pu_auc']['value']:.3f}<" in rows[0]
+    assert f"<td>{second['behind']['value']:.3f}<" in rows[1]
+    assert len(rows) == 2
+    for text in (comparison["text"], "leads.csv:", "<code>mixpul compare leads.csv</code>"):
+        assert text in page
+
+
+def test_zero_has_no_sign(comparison):
+    changed = json.loads(json.dumps(comparison))
+    changed["methods"][1]["behind"] |= {"value": 0.02, "low": -0.0004, "high": 0.0404}
+    assert "0.000 to 0.040</span>" in comparison_page(changed)
+    assert "−0.000" not in comparison_page(changed)
+
+
+def test_a_method_that_failed_says_why_and_stays_text(comparison):
+    page = comparison_page(comparison)
+    assert ATTACK not in page
+    failed = re.search(r'<section id="failed">(.*?)</section>', page, re.S)[1]
+    assert "&lt;script&gt;alert(1)&lt;/script&gt;</strong>: InvalidParameterError" in failed
+
+
+def test_if_every_method_failed_there_is_no_leaderboard(comparison):
+    failed = [one for one in comparison["methods"] if one["failure"]]
+    page = comparison_page(comparison | {"methods": failed, "recommended": None, "text": "None."})
+    assert 'id="leaderboard"' not in page
+    assert 'id="failed"' in page
+
+
+# -- what a user's table may hold -----------------------------------------------------------
+
+
+def test_text_of_the_table_is_inert(assessment):
+    page = table_page(assessment)
+    assert page.count("<script") == 2
+    assert page.count("</script") == 2
+    assert "<!--" not in page
+    assert ATTACK not in page
+
+
+def test_the_rows_can_be_downloaded_whole(assessment):
+    href = re.search(r'download="highest-scored.csv" href="([^"]+)"', table_page(assessment))[1]
+    kind, _, content = href.partition(",")
+    assert kind == "data:text/csv;charset=utf-8"
+    rows = list(csv.reader(io.StringIO(unquote(content).removeprefix("\ufeff"))))
+    names = list(assessment["top"][0]["values"])
+    assert rows[0] == ["mail_id", "score", *names]
+    for line, row in zip(rows[1:], assessment["top"], strict=True):
+        assert (line[0], float(line[1])) == (row["id"], row["score"])
+        for cell, name in zip(line[2:], names, strict=True):
+            value = row["values"][name]
+            assert cell == (f"'{value}" if value.startswith("=") else value)
+
+
+def test_formulas_are_disarmed_and_numbers_are_not(small):
+    values = {"a": "-1.5", "b": "-cmd()", "c": "@sum", "d": "+49"}
+    small["top"] = [{"id": "=1+1", "score": 0.9, "values": values}]
+    page = unquote(re.search(r'href="data:[^,]+,([^"]+)"', table_page(small))[1])
+    assert page.splitlines()[1] == "'=1+1,0.9,-1.5,'-cmd(),'@sum,+49"
+
+
+def test_no_row_is_certain(small):
+    small["top"] = [{"id": n, "score": score, "values": {}} for n, score in enumerate((1, 0.99994))]
+    assert re.findall(r'<td class="number">([^<]+)</td>', table_page(small)) == [
+        "&gt; 0.9999",
+        "0.9999",
+    ]
+
+
+def test_long_texts_are_cut_short(small):
+    small["top"] = [{"id": 1, "score": 0.9, "values": {"note": "word " * 30}}]
+    page = table_page(small)
+    shown = re.search(r'<td class="value"><bdi title="word [^"]+">([^<]+)</bdi>', page)[1]
+    assert len(shown) <= 44
+    assert shown.endswith("…")
+
+
+# -- charts ---------------------------------------------------------------------------------
+
+
+def test_a_histogram_is_level_between_its_edges():
+    line = charts.steps("rows", [0, 0.5, 1], [3, 1], series=2)
+    assert list(zip(line.x, line.y, strict=True)) == [
+        (0, 0), (0, 3), (0.5, 3), (0.5, 1), (1, 1), (1, 0)
+    ]  # fmt: skip
+    assert (line.low, line.high, line.series) == ([0] * 6, line.y, 2)
+
+
+def test_intervals_are_drawn_from_end_to_end_with_the_value_between():
+    svg = charts.interval_chart(
+        ["a", "b"], [0.7, 0.65], [0.6, 0.6], [0.8, 0.7], title="t", label="l", emphasis=1
+    )
+    (a, b) = (
+        (float(x1), float(x2))
+        for x1, x2 in re.findall(r'<line class="whisker" x1="([\d.]+)" x2="([\d.]+)"', svg)
+    )
+    assert a[1] - a[0] == pytest.approx(2 * (b[1] - b[0]), abs=0.2)
+    (plain, x_a), (series, x_b) = re.findall(r'<circle class="(\S+) filled" cx="([\d.]+)"', svg)
+    assert (plain, series) == ("plain", "series-0")
+    assert float(x_a) == pytest.approx(sum(a) / 2, abs=0.2)
+    assert float(x_b) == pytest.approx(sum(b) / 2, abs=0.2)
+
+
+def test_bars_start_at_zero_on_either_side_and_are_as_long_as_their_values():
+    svg = charts.bar_chart(["a", "b"], [0.04, -0.02], [0.0, 0.01], title="t", label="l")
+    (x, width), (x_below, width_below) = (
+        (float(x), float(width))
+        for x, width in re.findall(r'<rect [^>]*x="([\d.]+)" y="[\d.]+" width="([\d.]+)"', svg)
+    )
+    assert width == pytest.approx(2 * width_below, abs=0.2)
+    assert x_below + width_below == pytest.approx(x, abs=0.2)
+    (_, whisker) = re.findall(r'<line class="whisker" x1="([\d.]+)" x2="([\d.]+)"', svg)
+    assert float(whisker[1]) - float(whisker[0]) == pytest.approx(width_below, abs=0.2)
+
+
+def test_a_long_name_of_a_bar_is_cut_and_escaped():
+    svg = charts.bar_chart(["<b>" * 10], [1.0], [0.1], title="t", label="l")
+    assert "<b>" not in svg
+    assert "&lt;b&gt;&lt;b&gt;&lt;b&gt;&lt;b&gt;&lt;b&gt;&lt;b&gt;&lt;…<title>" in svg
+
+
+def test_a_cursor_carries_the_ends_of_its_axis():
+    line = charts.Line("a", [0, 1], [0, 1])
+    svg = charts.line_chart(
+        [line], title="t", x_label="x", y_label="y", x_ticks=[0, 1], y_ticks=[0, 2], cursor_at=0.25
+    )
+    left, right = charts.LEFT, charts.WIDTH - charts.RIGHT
+    (cursor,) = re.findall(r'<line class="cursor" ([^/]+)/>', svg)
+    assert f'x1="{left + (right - left) / 4:g}"' in cursor
+    assert f'data-low="0" data-high="1" data-start="{left}" data-end="{right}"' in cursor
+    assert re.findall(r'text-anchor="end">(\d)</text>', svg) == ["0", "2"]
+
+
+# -- in a browser ---------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def browser(tmp_path_factory):
+    browser = Browser(tmp_path_factory.mktemp("profile"))
+    yield browser
+    browser.quit()
+
+
+@pytest.fixture(scope="module")
+def page(assessment, tmp_path_factory):
+    path = tmp_path_factory.mktemp("page") / "report.html"
+    path.write_text(table_page(assessment), encoding="utf-8")
+    return path
+
+
+def element(browser, selector):
+    return browser.driver.find_element("css selector", selector)
+
+
+def shown(browser):
+    """The readout as the page shows it."""
+    return browser.run(
+        "Object.fromEntries([...document.querySelectorAll('[data-show]')]"
+        ".map(e => [e.dataset.show, e.textContent]))"
+    )
+
+
+def slide(browser, place):
+    browser.run(
+        f"(s => {{ s.value = {place}; s.dispatchEvent(new Event('input', {{bubbles: true}})) }})"
+        "(document.getElementById('slider'))"
+    )
+
+
+def numbers_at(assessment, place):
+    """What the readout should say, by the formulas and not by the code under test."""
+    curves, n = assessment["thresholds"], assessment["data"]["unlabeled"]
+    recall, precision, flagged = (
+        curves[name]["value"][place] for name in ("recall", "precision", "flagged")
+    )
+    positives = assessment["prior"]["used"] * n
+    return {
+        "cut": curves["threshold"][place],
+        "recall": 100 * recall,
+        "precision": 100 * precision,
+        "f1": 100 * curves["f1"]["value"][place],
+        "flagged": flagged * n,
+        "found": min(positives * recall, flagged * n),
+        "missed": positives * (1 - recall),
+        "false_alarms": flagged * n * (1 - precision),
+    }
+
+
+def as_number(text):
+    return float(text.replace(",", "").removesuffix("\xa0%"))
+
+
+def cost_at(assessment, place, alarm, miss):
+    numbers = numbers_at(assessment, place)
+    return alarm * numbers["false_alarms"] + miss * numbers["missed"]
+
+
+def test_the_page_loads_nothing_and_complains_of_nothing(browser, page):
+    browser.open(page)
+    for place in (0, 199, 60):
+        slide(browser, place)
+    assert browser.complaints() == []
+    assert browser.loaded() == []
+
+
+def test_the_browser_reads_the_numbers_of_the_assessment(browser, page, assessment):
+    browser.open(page)
+    found = browser.run("document.getElementById('assessment').textContent")
+    assert json.loads(found) == json.loads(json.dumps(assessment))
+
+
+@pytest.mark.parametrize("place", [0, 37, 100, 163, 199])
+def test_the_slider_shows_the_numbers_of_its_cut(browser, page, assessment, place):
+    browser.open(page)
+    slide(browser, place)
+    texts = shown(browser)
+    for name, value in numbers_at(assessment, place).items():
+        close = {"cut": 0.00051, "recall": 0.051, "precision": 0.051, "f1": 0.051}.get(name, 0.51)
+        assert as_number(texts[name]) == pytest.approx(value, abs=close), name
+    for name in ("recall", "precision", "f1"):
+        low, high = texts[f"{name}_span"].split(" to ")
+        ends = [100 * assessment["thresholds"][name][end][place] for end in ("low", "high")]
+        assert [as_number(low), as_number(high)] == pytest.approx(ends, abs=0.051)
+
+
+def test_python_and_the_script_say_the_same_at_every_cut(browser, page, assessment):
+    browser.open(page)
+    for place in range(len(assessment["thresholds"]["threshold"])):
+        slide(browser, place)
+        texts = shown(browser)
+        assert float(texts.pop("exact")) == assessment["thresholds"]["threshold"][place]
+        expected = readout(assessment, place)
+        del expected["exact"]
+        assert texts == expected, place
+
+
+def test_the_slider_obeys_the_keyboard(browser, page, assessment):
+    keys = pytest.importorskip("selenium.webdriver").Keys
+    browser.open(page)
+    slider = element(browser, "#slider")
+    start = int(slider.get_attribute("value"))
+    slider.send_keys(keys.ARROW_RIGHT, keys.ARROW_RIGHT, keys.ARROW_LEFT)
+    assert shown(browser)["flagged"] == readout(assessment, start + 1)["flagged"]
+    assert slider.get_attribute("aria-valuetext") == readout(assessment, start + 1)["cut"]
+    slider.send_keys(keys.HOME)
+    assert shown(browser)["cut"] == readout(assessment, 0)["cut"]
+    slider.send_keys(keys.END)
+    assert shown(browser)["cut"] == readout(assessment, 199)["cut"]
+
+
+def test_a_typed_cut_goes_to_the_nearest_point(browser, page, assessment):
+    keys = pytest.importorskip("selenium.webdriver").Keys
+    browser.open(page)
+    number = element(browser, "#number")
+    number.send_keys(keys.CONTROL + "a")
+    number.send_keys("0.7312", keys.ENTER)
+    place = nearest(assessment["thresholds"]["threshold"], 0.7312)
+    assert shown(browser)["recall"] == readout(assessment, place)["recall"]
+    assert element(browser, "#slider").get_attribute("value") == str(place)
+    number.send_keys(keys.ARROW_UP)
+    assert element(browser, "#slider").get_attribute("value") == str(place + 1)
+    number.send_keys(keys.CONTROL + "a")
+    number.send_keys(keys.BACKSPACE, keys.TAB)  # nothing typed: it stays where it is
+    assert number.get_attribute("value") == readout(assessment, place + 1)["cut"]
+
+
+def test_buttons_go_to_the_suggested_cuts(browser, page, assessment):
+    browser.open(page)
+    points = assessment["thresholds"]["threshold"]
+    buttons = browser.driver.find_elements("css selector", "[data-place]")
+    assert len(buttons) == len(assessment["suggested"]) == 4
+    cuts = assessment["suggested"].values()
+    for button, value in reversed(list(zip(buttons, cuts, strict=True))):
+        button.click()
+        assert float(shown(browser)["exact"]) == points[nearest(points, value)]
+        assert button.get_attribute("aria-pressed") == "true"
+
+
+def test_the_default_cut_is_shown_first(browser, page, assessment):
+    browser.open(page)
+    assert shown(browser)["exact"] == "0.5"
+    assert element(browser, "#slider").get_attribute("value") == str(
+        nearest(assessment["thresholds"]["threshold"], 0.5)
+    )
+
+
+def test_typed_costs_give_the_expected_cost_and_the_cheapest_cut(browser, page, assessment):
+    browser.open(page)
+    place = 120
+    slide(browser, place)
+    element(browser, "#alarm").send_keys("2.5")
+    assert "Type both" in element(browser, "#cost").text
+    element(browser, "#miss").send_keys("40")
+    costs = [cost_at(assessment, other, 2.5, 40) for other in range(200)]
+    said = element(browser, "#cost").text
+    now, cut, least = (
+        as_number(text.rstrip("."))
+        for text in re.search(
+            r"cost ([\d,.]+)\. The cheapest is ([\d.]+): ([\d,.]+)\.", said
+        ).groups()
+    )
+    assert now == pytest.approx(costs[place], abs=0.51)
+    assert least == pytest.approx(min(costs), abs=0.51)
+    cheapest = max(other for other in range(200) if costs[other] <= min(costs) + 1e-9)
+    assert f"{cut:.3f}" == readout(assessment, cheapest)["cut"]
+    element(browser, "#cheapest").click()
+    assert shown(browser)["cut"] == readout(assessment, cheapest)["cut"]
+    assert "No cut costs less." in element(browser, "#cost").text
+    assert not element(browser, "#cheapest").is_displayed()
+    assert browser.complaints() == []
+
+
+def test_a_negative_cost_is_refused(browser, page):
+    browser.open(page)
+    element(browser, "#alarm").send_keys("-1")
+    element(browser, "#miss").send_keys("3")
+    assert element(browser, "#cost").text == "A cost cannot be negative."
+    assert not element(browser, "#valley").is_displayed()
+
+
+def test_the_line_on_the_charts_follows_the_cut_and_a_click_moves_it(browser, page, assessment):
+    browser.open(page, 1000)
+    points = assessment["thresholds"]["threshold"]
+    slide(browser, 30)
+    left, right = charts.LEFT, charts.WIDTH - charts.RIGHT
+    lines = browser.run(
+        "[...document.querySelectorAll('.panels svg .cursor')].map(l => +l.getAttribute('x1'))"
+    )
+    assert lines == pytest.approx([left + (right - left) * points[30]] * 4)
+    at = left + 0.8 * (right - left)
+    browser.run(
+        "(chart => { const box = chart.getBoundingClientRect(); chart.dispatchEvent(new MouseEvent("
+        f"'click', {{clientX: box.left + box.width * {at} / {charts.WIDTH}}})) }})"
+        "(document.querySelector('#cut svg.chart'))"
+    )
+    # The mouse knows whole pixels only.
+    assert float(shown(browser)["exact"]) == pytest.approx(0.8, abs=0.02)
+
+
+def test_what_the_slider_shows_is_said_once_it_rests(browser, page, assessment):
+    browser.open(page)
+    slide(browser, 80)
+    waiter = pytest.importorskip("selenium.webdriver.support.ui").WebDriverWait(browser.driver, 5)
+    said = waiter.until(lambda driver: element(browser, "#said").get_attribute("textContent"))
+    expected = readout(assessment, 80)
+    assert f"{expected['flagged']} rows flagged, recall {expected['recall']}" in said
+
+
+def test_hostile_names_and_values_stay_text(browser, page, assessment):
+    browser.open(page)
+    assert browser.run("document.scripts.length") == 2
+    names = list(assessment["top"][0]["values"])
+    assert ATTACK in names
+    assert browser.texts("table.top thead th")[2:] == names
+    first = assessment["top"][0]["values"]
+    assert browser.texts("table.top tbody tr:first-child td.value") == [first[n] for n in names]
+    assert SPITE in browser.texts("#checks li:first-child div")[0]
+    assert ATTACK in browser.texts("#warnings li")[0]
+    assert ATTACK in browser.texts("table.columns tbody th")
+
+
+def test_inputs_have_names_and_links_lead_somewhere(browser, page):
+    browser.open(page)
+    nameless = (
+        "[...document.querySelectorAll('input')].filter(i => !i.labels.length && !i.ariaLabel)"
+    )
+    assert browser.run(f"{nameless}.length") == 0
+    targets = "[...document.querySelectorAll('a[href^=\"#\"]')].map(a => a.hash)"
+    assert browser.run(f"{targets}.filter(hash => !document.querySelector(hash))") == []
+    ids = browser.run("[...document.querySelectorAll('[id]')].map(e => e.id)")
+    assert len(ids) == len(set(ids))
+
+
+@pytest.mark.parametrize("width", [320, 400, 900, 1400])
+def test_the_page_is_not_wider_than_the_window(browser, page, width):
+    browser.open(page, width)
+    element(browser, "#alarm").send_keys("123456789")
+    element(browser, "#miss").send_keys("987654321")
+    assert browser.overflow() <= 0
+
+
+def test_text_and_lines_stand_out_in_light_and_in_dark(browser, page):
+    backgrounds = set()
+    for dark in (False, True):
+        browser.open(page, dark=dark)
+        backgrounds.add(browser.background())
+        for selector in ("p", "button", "#number", ".span", ".unused th", ".alarm h2", "a.button"):
+            style = f"getComputedStyle(document.querySelector({selector!r}))"
+            assert contrast(browser.run(f"{style}.color"), browser.background()) >= 4.5, selector
+        for verdict in ("good", "caution", "bad"):
+            style = f"getComputedStyle(document.querySelector('.{verdict} .icon')).color"
+            assert contrast(browser.run(style), browser.background()) >= 3, verdict
+        line = "getComputedStyle(document.querySelector('.cursor')).stroke"
+        assert contrast(browser.run(line), browser.background()) >= 3
+    assert len(backgrounds) == 2
+
+
+def test_printed_it_has_numbers_and_no_controls(browser, page, assessment):
+    browser.open(page, dark=True, medium="print")
+    assert browser.run("getComputedStyle(document.body).color") == "rgb(0, 0, 0)"
+    for selector in (".cutter", "button", "a.button", "#costs", "nav"):
+        assert not element(browser, selector).is_displayed(), selector
+    start = nearest(assessment["thresholds"]["threshold"], 0.5)
+    assert readout(assessment, start)["recall"] in element(browser, "#gives").text.replace(
+        " ", "\xa0"
+    )
+    assert element(browser, "#cuts").is_displayed()
+    # Nothing of a table is hidden in a box that scrolls.
+    boxes = "[...document.querySelectorAll('.scroll')]"
+    assert browser.run(f"{boxes}.every(b => b.scrollHeight <= b.clientHeight + 1)")
+
+
+def test_without_script_it_has_the_numbers_of_the_default_cut(browser, page, tmp_path, assessment):
+    plain = tmp_path / "plain.html"
+    plain.write_text(re.sub(r"<script>.*?</script>", "", page.read_text(), flags=re.S))
+    browser.open(plain)
+    assert not element(browser, ".cutter").is_displayed()
+    assert not element(browser, "#costs").is_displayed()
+    start = nearest(assessment["thresholds"]["threshold"], 0.5)
+    assert shown(browser) == readout(assessment, start)
+    assert len(browser.texts("#cuts tbody tr")) == 4
+
+
+def test_a_page_without_much_works_too(browser, small, tmp_path):
+    path = tmp_path / "small.html"
+    path.write_text(table_page(small), encoding="utf-8")
+    browser.open(path, 400)
+    slide(browser, 2)
+    assert shown(browser)["precision"] == "–"
+    element(browser, "#alarm").send_keys("1")
+    element(browser, "#miss").send_keys("1")
+    # At 0.5: 22 false alarms and 12 misses; at 1 all 60 are missed.
+    assert "cost 60. The cheapest is 0.500: 34." in element(browser, "#cost").text
+    assert browser.complaints() == []
+    assert browser.overflow() <= 0
+
+
+def test_a_page_of_a_comparison_loads_nothing_and_fits_a_phone(browser, comparison, tmp_path):
+    path = tmp_path / "comparison.html"
+    path.write_text(comparison_page(comparison), encoding="utf-8")
+    browser.open(path, 400)
+    assert browser.complaints() == []
+    assert browser.loaded() == []
+    assert browser.overflow() <= 0
+
+
+def test_more_positives_than_rows_are_explained(browser, small, tmp_path):
+    # 48 positives are expected above the cut at 0.5, and 40 rows are there.
+    flagged, precision = (small["thresholds"][name] for name in ("flagged", "precision"))
+    flagged["value"][1], flagged["high"][1], precision["value"][1] = 0.2, 0.22, 1.0
+    path = tmp_path / "wrong.html"
+    path.write_text(table_page(small), encoding="utf-8")
+    assert '<p class="small worse" id="impossible">' in path.read_text()
+    browser.open(path)
+    assert element(browser, "#impossible").is_displayed()
+    texts = shown(browser)
+    assert (texts["flagged"], texts["found"], texts["false_alarms"]) == ("40", "40", "0")
+    slide(browser, 0)
+    assert not element(browser, "#impossible").is_displayed()
