@@ -8,7 +8,7 @@ from sklearn.ensemble import HistGradientBoostingClassifier
 from typer.testing import CliRunner
 
 import mixpul
-from mixpul import MixPULClassifier, cli, datasets, demo
+from mixpul import MixPULClassifier, VPUClassifier, cli, datasets, demo
 from mixpul.metrics import Estimate
 
 PNG = b"\x89PNG\r\n\x1a\n"
@@ -150,23 +150,29 @@ class Brief(MixPULClassifier):
 @pytest.fixture
 def cheap(monkeypatch):
     """Some of the mails, two epochs, five trees."""
-    X, y = datasets.load("spambase", return_X_y=True)
-    monkeypatch.setattr(demo.datasets, "load", lambda name, return_X_y: (X[::8], y[::8]))
+    mails = datasets.load("spambase")
+    mails.X, mails.y = mails.X[::8], mails.y[::8]
+    monkeypatch.setattr(demo.datasets, "load", lambda name: mails)
     monkeypatch.setattr(demo, "MixPULClassifier", Brief)
+    monkeypatch.setattr(
+        demo, "VPUClassifier", partial(VPUClassifier, n_epochs=2, cross_fitting=2, net=(8,))
+    )
     monkeypatch.setattr(
         demo, "HistGradientBoostingClassifier", partial(HistGradientBoostingClassifier, max_iter=5)
     )
 
 
 @pytest.mark.usefixtures("cheap")
-def test_the_demo_prints_a_leaderboard_and_draws_a_picture(tmp_path, capsys, monkeypatch):
+def test_the_demo_prints_a_leaderboard_draws_a_picture_and_writes_a_report(
+    tmp_path, capsys, monkeypatch
+):
     monkeypatch.setenv("COLUMNS", "120")
     out = tmp_path / "new" / "folder"
     demo.run(out, c=0.5, seed=0)
     output = capsys.readouterr().out
     lines = {
         name: next(line for line in output.splitlines() if name in line and "±" in line)
-        for name in ("MixPUL", "logistic regression", "gradient boosting")
+        for name in ("MixPUL", "VPU", "bagged", "logistic regression", "gradient boosting")
     }
     for line in lines.values():
         auc, pu_auc, se, _ = map(float, re.findall(r"\d+\.\d+", line))
@@ -176,11 +182,12 @@ def test_the_demo_prints_a_leaderboard_and_draws_a_picture(tmp_path, capsys, mon
     # Best first, by the hidden truth.
     table = [line for line in output.splitlines() if "±" in line]
     aucs = [float(re.search(r"\d\.\d{3}", line)[0]) for line in table]
-    assert len(table) == 3
+    assert len(table) == 5
     assert aucs == sorted(aucs, reverse=True)
     assert "Picture:" in output
     assert (out / "demo.png").read_bytes().startswith(PNG)
-    assert [path.name for path in out.iterdir()] == ["demo.png"]
+    assert "How good is it, and where do we cut?" in (out / "report.html").read_text()
+    assert sorted(path.name for path in out.iterdir()) == ["demo.png", "report.html"]
 
 
 @pytest.mark.usefixtures("cheap")
@@ -193,6 +200,9 @@ def test_the_demo_without_matplotlib_says_how_to_get_a_picture(tmp_path, capsys,
     for module in [name for name in sys.modules if name.split(".")[0] == "matplotlib"]:
         monkeypatch.delitem(sys.modules, module)
     monkeypatch.setitem(sys.modules, "matplotlib", None)
+    monkeypatch.setitem(sys.modules, "pandas", None)
     demo.run(tmp_path / "folder", c=0.5, seed=0)
-    assert "pip install 'mixpul[plots]'" in " ".join(capsys.readouterr().out.split())
-    assert not (tmp_path / "folder" / "demo.png").exists()
+    output = " ".join(capsys.readouterr().out.split())
+    assert "pip install 'mixpul[plots]'" in output
+    assert "pip install 'mixpul[tables]'" in output
+    assert not list((tmp_path / "folder").iterdir())

@@ -54,13 +54,15 @@ def common(
 
 @app.command()
 def demo(
-    out: Annotated[Path, typer.Option(help="Folder for the picture.")] = Path("mixpul-demo"),
+    out: Annotated[Path, typer.Option(help="Folder for the picture and the report.")] = Path(
+        "mixpul-demo"
+    ),
     c: Annotated[
         float, typer.Option(help="Share of the positives that are labeled, in (0, 1].")
     ] = 0.05,
     seed: Annotated[int, typer.Option(help="Seed of the split and of the training.")] = 0,
 ) -> None:
-    """Compare MixPUL with "unlabeled is negative" on a bundled spam data set.
+    """Compare MixPUL with rivals on a bundled spam data set, and write a report.
 
     Example: [bold]mixpul demo --c 0.01 --out /tmp/spam[/bold]
     """
