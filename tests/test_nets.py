@@ -66,7 +66,7 @@ def test_an_mlp_has_the_widths_it_was_given_and_one_logit_per_row(widths, sizes)
         assert net(torch.zeros(n_rows, 5)).shape == (n_rows,)
 
 
-@pytest.mark.parametrize("name", NETS)
+@pytest.mark.parametrize("name", sorted(NETS.keys() - {"allconv13"}))
 def test_images_are_flattened(name):
     net = make_net(name, (3, 4, 2))
     images = torch.randn(6, 3, 4, 2, generator=torch.Generator().manual_seed(0))

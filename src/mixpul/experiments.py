@@ -63,7 +63,7 @@ class Trial:
     --------
     >>> from mixpul.experiments import Trial
     >>> Trial("uci", "titanic", "MixPUL", 3, {"c": 0.05}, "n_epochs=30", "0.1.0").id
-    'titanic_mixpul_c0.05_seed3_65cb7ef1'
+    'titanic_mixpul_c0.05_seed3_b43be3c9'
     """
 
     target: str

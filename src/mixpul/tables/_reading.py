@@ -446,6 +446,8 @@ def _explained(name: str, form: str, style: CSVStyle, compression: str | None) -
         else:
             sentence = f"{_shown(name)} is broken or no {form} file: {message[:200]}"
         raise ValueError(sentence) from error
+    except pa.ArrowCancelled:
+        raise KeyboardInterrupt from None  # Arrow catches Ctrl-C itself while it reads
     except pa.ArrowException as error:
         raise ValueError(f"{_shown(name)} cannot be read as {form}: {error}") from error
     except OSError as error:
