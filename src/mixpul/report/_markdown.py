@@ -38,6 +38,7 @@ def paper_markdown(folder: str | os.PathLike) -> str:
         "",
         "The paper's tables, run by us: mean ± standard deviation over the runs (divided by their "
         "number), the published number in brackets, the best of a column in bold (all that tie). "
+        "Cells with under a third of the runs of their column are shown, not compared. "
         "† is told the true share of positives among the unlabeled rows; * is not in the paper. "
         "Why numbers differ: [the method](explanation/method.md).",
         "",
@@ -72,7 +73,8 @@ def quality_markdown(records: Iterable[Record]) -> str:
     chosen = [r for r in newest(records) if r["dataset"] in QUALITY_SETS]
     section = Section(target, chosen)
     cells, measure = section.cells, section.measure
-    methods = sorted(methods_in(cells, target), key=lambda name: not name.startswith(OURS))
+    ranks, settings = mean_ranks(cells, target)
+    methods = sorted(ranks or methods_in(cells, target), key=lambda name: not name.startswith(OURS))
     # Broken at every space: the table is wide, its columns need not be.
     heads = [m.replace(" ", "<br>") + (" †" if m in section.told else "") for m in methods]
     lines = [_row(["data", "c", "labeled", *heads, "paper's<br>MixPUL"])]
@@ -88,7 +90,6 @@ def quality_markdown(records: Iterable[Record]) -> str:
         labeled = max(c.labeled for (d, _, v), c in cells.items() if (d, v) == (dataset, value))
         papers = measure.papers(target.published[dataset, OURS, value].mean)
         lines.append(_row([dataset, f"{value:g}", str(labeled), *texts, papers]))
-    ranks, settings = mean_ranks(cells, target)
     if settings:
         means = {m: float(np.mean([cells[d, m, v].mean for d, v in settings])) for m in methods}
         best_mean = max(measure.shown(mean) for mean in means.values())

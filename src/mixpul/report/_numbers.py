@@ -144,6 +144,14 @@ def published_value(target: Target, dataset: str, method: str, value: float) -> 
     return target.published.get((dataset, method.removesuffix(AS_PUBLISHED), value))
 
 
+def compared(cells: Mapping[Key, Cell]) -> dict[Key, Cell]:
+    """Cells fit for comparison: not those with under a third of the runs that others have."""
+    most: dict[tuple[str, float], int] = {}
+    for (dataset, _, value), cell in cells.items():
+        most[dataset, value] = max(cell.runs, most.get((dataset, value), 0))
+    return {key: cell for key, cell in cells.items() if 3 * cell.runs >= most[key[0], key[2]]}
+
+
 def best_methods(
     cells: Mapping[Key, Cell], target: Target, dataset: str, value: float
 ) -> frozenset[str]:
@@ -151,7 +159,7 @@ def best_methods(
     measure = MEASURES[target.measure]
     shown = {
         method: measure.sign * measure.shown(cell.mean)
-        for (d, method, v), cell in cells.items()
+        for (d, method, v), cell in compared(cells).items()
         if (d, v) == (dataset, value)
     }
     return frozenset(m for m, number in shown.items() if number == max(shown.values()))
@@ -164,6 +172,7 @@ def mean_ranks(
 
     Rank 1 is the best mean; ties share the mean of their ranks.
     """
+    cells = compared(cells)
     methods = methods_in(cells, target)
     settings = [
         (d, v) for d, v in settings_in(cells, target) if all((d, m, v) in cells for m in methods)
