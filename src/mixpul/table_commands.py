@@ -558,6 +558,8 @@ def _cut(asked: float | str, info: Mapping[str, Any]) -> float:
     if asked == "prior":
         return float(curve["suggested"]["prior"])
     wanted = float(asked.removeprefix("recall="))
+    if wanted == 0.9:  # the cut that the report offers, not a near one of the curve
+        return float(curve["suggested"]["recall_90"])
     enough = [t for t, r in zip(curve["threshold"], curve["recall"], strict=True) if r >= wanted]
     return float(max(enough, default=0.0))
 
