@@ -15,14 +15,14 @@ import argparse
 from pathlib import Path
 
 from mixpul import protocol
-from mixpul.experiments import plan, run
+from mixpul.datasets import BUNDLED
+from mixpul.experiments import Trial, plan, run
 from mixpul.paper import FREQUENCIES, trials_of
 from mixpul.protocol import Split, prepared
 from mixpul.report import paper_markdown, quality_markdown
 
 __all__ = ["CELLS", "prepared", "pu_split"]
 
-BUNDLED = ("krvskp", "titanic", "spambase")
 CELLS = [(name, c) for name in BUNDLED for c in FREQUENCIES]
 ROOT = Path(__file__).parents[1]
 RESULTS = ROOT / "results"
@@ -36,9 +36,12 @@ def pu_split(name: str, c: float, seed: int) -> Split:
     return protocol.pu_split(name, seed, {"c": c})
 
 
+def trials(runs: int) -> list[Trial]:
+    return trials_of("uci", runs=runs, only=",".join(f"dataset={name}" for name in BUNDLED))
+
+
 def table(folder: Path, runs: int) -> str:
-    only = ",".join(f"dataset={name}" for name in BUNDLED)
-    return quality_markdown(plan(trials_of("uci", runs=runs, only=only), folder).done)
+    return quality_markdown(plan(trials(runs), folder).done)
 
 
 def generated() -> dict[Path, str]:
@@ -63,9 +66,7 @@ def main() -> None:
         for path, text in generated().items():
             path.write_text(text)
         return
-    only = ",".join(f"dataset={name}" for name in BUNDLED)
-    trials = trials_of("uci", runs=args.runs, only=only)
-    run(trials, protocol.perform, args.out, jobs=args.jobs, verbose=1)
+    run(trials(args.runs), protocol.perform, args.out, jobs=args.jobs, verbose=1)
     print(table(args.out, args.runs))
 
 

@@ -24,7 +24,6 @@ from mixpul.priors import (
     PriorEstimator,
     TIcEPrior,
     bbe,
-    check_prior,
     dedpul,
     km,
     label_frequency,
@@ -32,6 +31,7 @@ from mixpul.priors import (
     pen_l1,
     resolve_prior,
     tice,
+    warn_if_impossible,
 )
 
 EVERY = pytest.mark.parametrize("name", list(PRIORS))
@@ -445,10 +445,10 @@ def test_the_largest_prior_is_above_the_truth_and_below_nonsense():
 
 def test_a_prior_is_contradicted_by_scores_or_not():
     scores, is_positive = np.concatenate([SCORE_P, SCORE_U]), LABELS == 1
-    check_prior(0.4, scores, is_positive)
-    check_prior(0.9, np.full(800, np.nan), is_positive)
+    warn_if_impossible(0.4, scores, is_positive)
+    warn_if_impossible(0.9, np.full(800, np.nan), is_positive)
     with pytest.warns(UserWarning, match="contradict prior=0.9.* at most 0.5"):
-        check_prior(0.9, scores, is_positive)
+        warn_if_impossible(0.9, scores, is_positive)
 
 
 def test_dedpul_finds_no_positives_where_there_are_none():

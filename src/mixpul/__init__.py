@@ -4,7 +4,18 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from mixpul import assess, datasets, losses, metrics, miners, nets, priors, tables, training
+    from mixpul import (
+        assess,
+        augment,
+        datasets,
+        losses,
+        metrics,
+        miners,
+        nets,
+        priors,
+        tables,
+        training,
+    )
     from mixpul.methods.bagging import BaggingPUClassifier
     from mixpul.methods.mixpul import MixPULClassifier
     from mixpul.methods.nnpu import NNPUClassifier, UPUClassifier
@@ -29,6 +40,7 @@ __all__ = [
     "WeightedSVMClassifier",
     "__version__",
     "assess",
+    "augment",
     "datasets",
     "load",
     "losses",
@@ -57,6 +69,7 @@ _HOMES = {
 }
 _MODULES = {
     "assess",
+    "augment",
     "datasets",
     "losses",
     "metrics",

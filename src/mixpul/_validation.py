@@ -9,6 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
+from sklearn import config_context
+from sklearn.base import BaseEstimator
 from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 from sklearn.utils.multiclass import check_classification_targets, type_of_target
 from sklearn.utils.validation import column_or_1d
@@ -22,6 +24,7 @@ __all__ = [
     "check_finite",
     "check_labels_present",
     "check_no_text",
+    "recipe",
     "split_labels",
 ]
 
@@ -175,3 +178,22 @@ def _named(columns: list, most: int = 5) -> str:
     listed = ", ".join(repr(c) for c in columns[:most])
     more = f" and {len(columns) - most} more" if len(columns) > most else ""
     return f"column{'s' if len(columns) > 1 else ''} {listed}{more}"
+
+
+def recipe(model: BaseEstimator) -> str:
+    """The class and all parameters as text, the same for equal ones.
+
+    Those that are None are left out, so that a new parameter one need not use leaves the text of
+    old models as it was.
+    """
+    params = model.get_params(deep=False)
+    with config_context(print_changed_only=False):
+        set_ones = [f"{k}={_written(params[k])}" for k in sorted(params) if params[k] is not None]
+    return " ".join(f"{type(model).__name__}({', '.join(set_ones)})".split())
+
+
+def _written(value: Any) -> str:
+    """Functions and classes by their name: how they print tells where they are in memory."""
+    if hasattr(value, "__qualname__"):
+        return f"{value.__module__}.{value.__qualname__}"
+    return repr(value)

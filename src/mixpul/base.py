@@ -3,14 +3,17 @@
 import copy
 import warnings
 from collections.abc import Callable, Iterator
+from contextlib import nullcontext
+from functools import partial
 from numbers import Integral, Real
+from os import PathLike
 from typing import Any, Self
 
 import numpy as np
 import torch
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import expit
-from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.model_selection import StratifiedKFold
 from sklearn.utils.validation import check_is_fitted, validate_data
 from torch import Tensor, nn
@@ -24,8 +27,11 @@ from mixpul._validation import (
     check_finite,
     check_labels_present,
     check_no_text,
+    recipe,
     split_labels,
 )
+from mixpul.augment import AUGMENTATIONS, AugmentSpec, make_augment
+from mixpul.checkpoint import Checkpoint, fingerprint
 from mixpul.nets import NETS, Averaged, NetSpec, make_net, refresh_batch_norm
 from mixpul.selection import EpochAverage
 from mixpul.training import (
@@ -33,6 +39,8 @@ from mixpul.training import (
     PUBatches,
     Rows,
     as_rows,
+    is_faster_in_bfloat16,
+    is_pictures,
     make_optimizer,
     own_torch_state,
     pick_device,
@@ -47,6 +55,8 @@ FEW_POSITIVES = 5
 # Chosen on held-out PU-AUC (benchmarks/defaults.py): with a dozen positives it keeps a network
 # from memorising them, with hundreds it is gone.
 DECAY_OF_ONE_POSITIVE = 2.0
+# Of which statistics of batch norm are estimated: more would not change them.
+CLEAN_BATCHES = 100
 
 
 class PUClassifier(ClassifierMixin, BaseEstimator):
@@ -137,16 +147,23 @@ or array of shape (n_samples, channels, height, width)
                 y,
                 reset=at_fit,
                 accept_sparse="csr",
-                dtype=np.float32,
+                dtype=np.uint8 if is_pictures(X) else np.float32,
                 order="C",
                 allow_nd=True,
                 ensure_all_finite=False,
                 ensure_min_samples=2 if at_fit else 1,
             )
         X = checked[0] if at_fit else checked
-        check_finite(X, getattr(self, "feature_names_in_", None))
+        if not is_pictures(X):
+            check_finite(X, getattr(self, "feature_names_in_", None))
         if at_fit:
-            self._row_shape = X.shape[1:]
+            self._row_shape, self._row_dtype = X.shape[1:], X.dtype
+        elif X.dtype != self._row_dtype:
+            raise ValueError(
+                f"X holds {X.dtype.name}, but {type(self).__name__} was fitted on "
+                f"{self._row_dtype.name}: give pictures as bytes (uint8, 0 to 255) in both, or "
+                "as floats on one scale in both."
+            )
         elif X.shape[1:] != self._row_shape:
             raise ValueError(
                 f"X has rows of shape {X.shape[1:]}, but {type(self).__name__} was fitted on "
@@ -183,12 +200,15 @@ class NeuralPUClassifier(PUClassifier):
         "weight_decay": [Interval(Real, 0, None, closed="left"), StrOptions({"auto"})],
         "batch_size": [Interval(Integral, 2, None, closed="left")],
         "max_steps": [Interval(Integral, 1, None, closed="left"), None],
+        "augment": [StrOptions(set(AUGMENTATIONS)), "array-like", callable, None],
         "cross_fitting": [Interval(Integral, 2, None, closed="left"), None],
         "early_stopping": ["boolean"],
         "validation_fraction": [Interval(Real, 0, 1, closed="neither")],
         "patience": [Interval(Integral, 1, None, closed="left")],
         "random_state": ["random_state", np.random.Generator],
         "device": [str, torch.device],
+        "precision": [StrOptions({"bfloat16", "auto"}), None],
+        "checkpoint": [str, PathLike, None],
         "verbose": ["verbose"],
     }
 
@@ -205,6 +225,7 @@ class NeuralPUClassifier(PUClassifier):
         weight_decay: float | str = "auto",
         batch_size: int = 128,
         max_steps: int | None = 250,
+        augment: AugmentSpec = None,
         cross_fitting: int | None = 5,
         early_stopping: bool = True,
         validation_fraction: float = 0.2,
@@ -212,6 +233,8 @@ class NeuralPUClassifier(PUClassifier):
         pos_label: Any = None,
         random_state: RandomStateLike = None,
         device: str | torch.device = "auto",
+        precision: str | None = None,
+        checkpoint: str | PathLike | None = None,
         verbose: int = 0,
     ) -> None:
         self.net = net
@@ -222,6 +245,7 @@ class NeuralPUClassifier(PUClassifier):
         self.weight_decay = weight_decay
         self.batch_size = batch_size
         self.max_steps = max_steps
+        self.augment = augment
         self.cross_fitting = cross_fitting
         self.early_stopping = early_stopping
         self.validation_fraction = validation_fraction
@@ -229,6 +253,8 @@ class NeuralPUClassifier(PUClassifier):
         self.pos_label = pos_label
         self.random_state = random_state
         self.device = device
+        self.precision = precision
+        self.checkpoint = checkpoint
         self.verbose = verbose
 
     # -- what a method may write ------------------------------------------------------------
@@ -242,6 +268,9 @@ class NeuralPUClassifier(PUClassifier):
     def _after_step(self) -> None:
         """Follow up on each step."""
 
+    def _resume(self, n_steps: int) -> None:
+        """Set counters of your own when a training is taken up after `n_steps` steps."""
+
     def _negatives(
         self, X: Any, positive: NDArray, unlabeled: NDArray
     ) -> Callable[[], NDArray] | None:
@@ -252,8 +281,13 @@ class NeuralPUClassifier(PUClassifier):
         """Give the network that predicts, if it is not the one that is trained."""
         return self.net_
 
-    def _keep(self, members: list[Self], is_positive: NDArray[np.bool_]) -> None:
-        """Take over from the trained members what is needed or what users may want to see."""
+    def _keep(
+        self, members: list[Self], is_positive: NDArray[np.bool_], held_out: NDArray[np.float32]
+    ) -> None:
+        """Take over from the trained members what is needed or what users may want to see.
+
+        `held_out` has the score of each row by a network that has not seen it, NaN if all have.
+        """
 
     # -- fit ----------------------------------------------------------------------------------
 
@@ -267,7 +301,7 @@ class NeuralPUClassifier(PUClassifier):
                 self._member(X, rows, is_positive, seen, int(random.integers(2**31)), device)
                 for seen in self._splits(is_positive, random)
             ]
-            self._train_together(members, rows, is_positive)
+            self._train_together(members, X, rows, is_positive)
         self.net_.eval().requires_grad_(False)
 
     def _splits(
@@ -299,10 +333,14 @@ class NeuralPUClassifier(PUClassifier):
         """A copy of this classifier that trains one network on the rows it may see."""
         member = copy.copy(self)
         member._rng = np.random.default_rng(seed)
+        member._streams = [member._rng]
         member._generator = torch.Generator().manual_seed(seed)
         member._seen = torch.from_numpy(np.flatnonzero(seen))
         member._held_out = torch.from_numpy(np.flatnonzero(~seen))
         member.net_ = make_net(self.net, self._row_shape).to(device)
+        if self.precision is not None:
+            # Whatever the network computes in, losses need the digits.
+            member.net_.register_forward_hook(_as_float)
         member._prepare()
         positive = np.flatnonzero(seen & is_positive)
         unlabeled = np.flatnonzero(seen & ~is_positive)
@@ -314,15 +352,23 @@ class NeuralPUClassifier(PUClassifier):
             batch_size=self.batch_size,
             generator=member._generator,
             max_steps=self.max_steps,
+            augment=make_augment(self.augment),
         )
         return member
 
     def _train_together(
-        self, members: list[Self], rows: Rows, is_positive: NDArray[np.bool_]
+        self, members: list[Self], X: Any, rows: Rows, is_positive: NDArray[np.bool_]
     ) -> None:
         """Train all members step by step in one loop, and average them over their best epochs."""
         students = nn.ModuleList([member.net_ for member in members])
         nets = [member._best_net() for member in members]
+        optimizer = make_optimizer(
+            students,
+            self.optimizer,
+            self.learning_rate,
+            self.momentum,
+            self._decay(is_positive),
+        )
         average = EpochAverage(
             nets,
             [member._held_out for member in members],
@@ -331,9 +377,12 @@ class NeuralPUClassifier(PUClassifier):
             self.patience if self.early_stopping else None,
         )
 
+        mixed_precision = self._mixed_precision(members[0], rows)
+
         def loss_terms(batches: tuple[Batch, ...], progress: float) -> dict[str, Tensor]:
             # A sum, not a mean: each network gets the gradient it would have on its own.
-            each = [m._loss_terms(b, progress) for m, b in zip(members, batches, strict=True)]
+            with mixed_precision():
+                each = [m._loss_terms(b, progress) for m, b in zip(members, batches, strict=True)]
             return {name: torch.stack([terms[name] for terms in each]).sum() for name in each[0]}
 
         def after_step() -> None:
@@ -345,36 +394,87 @@ class NeuralPUClassifier(PUClassifier):
                 record[name] /= len(members)
             stop = average(record)
             show(record)
+            if checkpoint is not None:
+                checkpoint.save(history)
             return stop
 
+        batches = _Zipped([member._batches for member in members])
+        changing = nn.ModuleList([students, *nets])
+        checkpoint = self._checkpoint(members, X, is_positive, changing, optimizer, average)
+        history: list[dict[str, float]] = []
+        if checkpoint is not None:
+            history = checkpoint.resume()
+            for member in members:
+                member._resume(len(history) * len(batches))
         name = type(self).__name__.removesuffix("Classifier")
-        if isinstance(self.weight_decay, str):  # "auto"
-            weight_decay = DECAY_OF_ONE_POSITIVE / float(is_positive.sum())
-        else:
-            weight_decay = self.weight_decay
         with progress_bar(self.n_epochs, name, self.verbose) as show:
+            for record in history:
+                show(record)
             self.history_ = train(
                 students,
-                _Zipped([member._batches for member in members]),
+                batches,
                 loss_terms,
-                optimizer=make_optimizer(
-                    students, self.optimizer, self.learning_rate, self.momentum, weight_decay
-                ),
-                n_epochs=self.n_epochs,
+                optimizer=optimizer,
+                n_epochs=len(history) if average.is_over(len(history)) else self.n_epochs,
                 after_step=after_step,
                 on_epoch=on_epoch,
+                history=history,
             )
         average.finish()
         for member, net in zip(members, nets, strict=True):
             refresh_batch_norm(net, member._clean_batches(rows))
         self.n_epochs_ = average.n_epochs
+        held_out = average.scores()
         if len(members) > 1:
-            self.oof_scores_ = average.scores()
+            self.oof_scores_ = held_out
             self.oof_folds_ = np.empty(len(is_positive), dtype=np.int32)
             for k, member in enumerate(members):
                 self.oof_folds_[member._held_out.numpy()] = k
         self.net_ = nets[0] if len(nets) == 1 else Averaged(nets)
-        self._keep(members, is_positive)
+        self._keep(members, is_positive, held_out)
+
+        if checkpoint is not None:
+            checkpoint.remove()
+
+    def _decay(self, is_positive: NDArray[np.bool_]) -> float:
+        if isinstance(self.weight_decay, str):  # "auto"
+            return DECAY_OF_ONE_POSITIVE / float(is_positive.sum())
+        return self.weight_decay
+
+    def _mixed_precision(self, member: Self, rows: Rows) -> Callable[[], Any]:
+        """Give the context in which losses are computed."""
+        some = rows(member._seen[: self.batch_size])
+        if self.precision is None or (
+            self.precision == "auto" and not is_faster_in_bfloat16(member.net_, some)
+        ):
+            return nullcontext
+        return partial(torch.autocast, some.device.type, torch.bfloat16)
+
+    def _checkpoint(
+        self,
+        members: list[Self],
+        X: Any,
+        is_positive: NDArray[np.bool_],
+        nets: nn.Module,
+        optimizer: torch.optim.Optimizer,
+        average: EpochAverage,
+    ) -> Checkpoint | None:
+        if self.checkpoint is None:
+            return None
+        if not isinstance(self.random_state, Integral):
+            raise ValueError(
+                "A training can be taken up from a checkpoint only if it starts the same each "
+                f"time: random_state must be a number; got {self.random_state!r}."
+            )
+        own = clone(self).set_params(checkpoint=None, verbose=0)
+        return Checkpoint(
+            self.checkpoint,
+            f"{recipe(own)} {fingerprint(X, is_positive)}",
+            nets,
+            optimizer,
+            average,
+            [stream for member in members for stream in (member._generator, *member._streams)],
+        )
 
     def _needed_to_score(self) -> tuple[str, ...]:
         return ("net_",)
@@ -383,7 +483,8 @@ class NeuralPUClassifier(PUClassifier):
         """The rows this member has seen, as they are, in random order and even batches."""
         order = torch.randperm(len(self._seen), generator=self._generator)
         n_batches = max(1, len(order) // self.batch_size)
-        return (rows(self._seen[some]) for some in order.tensor_split(n_batches))
+        some = order.tensor_split(n_batches)[:CLEAN_BATCHES]
+        return (rows(self._seen[part]) for part in some)
 
     def _scores(self, X: Any) -> NDArray[np.float32]:
         device = next(self.net_.parameters()).device
@@ -402,6 +503,10 @@ def hold_out(
         n = int(np.clip(round(fraction * len(rows)), 1, len(rows) - 1))
         held_out.append(random.choice(rows, n, replace=False))
     return np.concatenate(held_out)
+
+
+def _as_float(net: nn.Module, x: Any, logits: Tensor) -> Tensor:
+    return logits.float()
 
 
 class _Zipped:

@@ -4,12 +4,13 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
+from mixpul.datasets import BUNDLED
 from mixpul.experiments import Trial
 
-__all__ = ["TARGETS", "Published", "Target", "matches", "parse_only", "trials_of"]
+__all__ = ["TARGETS", "TOLD", "Published", "Target", "matches", "parse_only", "trials_of"]
 
 FREQUENCIES = (0.01, 0.05, 0.1, 0.2, 0.4)
-PUBLISHED_SETS = ("ethn", "krvskp", "titanic", "spambase")
+PUBLISHED_SETS = ("ethn", *BUNDLED)
 EXTRA_SETS = ("mushroom", "satimage", "texture", "twonorm")
 PAPERS_METHODS = ("Supervised", "WSVM", "uPU", "nnPU", "PNU", "MixPUL")
 OUR_METHODS = (
@@ -20,6 +21,8 @@ OUR_METHODS = (
     "logistic regression",
     "class means",
 )
+# How the recipe of a trial ends whose method was given the true class prior.
+TOLD = ", true prior"
 PRIOR_LINES = ("bbe", "dedpul", "tice", "km", "pen-l1", "elkan-noto")
 
 
@@ -195,7 +198,7 @@ TARGETS = {
         Target(
             "prior-error",
             "AUC of nnPU with the true and with estimated class priors",
-            ("krvskp", "titanic", "spambase"),
+            BUNDLED,
             ("nnPU", *(f"nnPU, {name} prior" for name in PRIOR_LINES)),
             "c",
             FREQUENCIES,

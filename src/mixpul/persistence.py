@@ -101,6 +101,7 @@ def save(
         "version": mixpul.__version__,
         "class": name,
         "row_shape": list(model._row_shape),
+        "row_dtype": model._row_dtype.name,
         "params": {k: _encoded(v) for k, v in model.get_params(deep=False).items()},
         "learned": learned,
         "info": _checked_info(info),
@@ -260,6 +261,8 @@ def _rebuilt(
     stored = {k: v for k, v in description["params"].items() if v != UNSTORED}
     model = cls(**({k: _decoded(v) for k, v in stored.items()} | params))
     model._row_shape = tuple(description["row_shape"])
+    # Files from before there were pictures do not say.
+    model._row_dtype = np.dtype(description.get("row_dtype", "float32"))
     learned = {name: _decoded(value) for name, value in description["learned"].items()}
     learned |= {name: tensor.numpy() for name, tensor in tensors.items() if "." not in name}
     if isinstance(model, NeuralPUClassifier) and "net_" in learned:

@@ -10,7 +10,6 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from sklearn import config_context
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import LogisticRegression
@@ -31,9 +30,11 @@ from mixpul import (
     WeightedSVMClassifier,
     datasets,
 )
+from mixpul._validation import recipe
 from mixpul.datasets import PUData
 from mixpul.experiments import Trial
 from mixpul.metrics import pu_auc_score, pu_auc_scorer
+from mixpul.paper import TOLD
 from mixpul.priors import PRIORS
 from mixpul.training import as_rows, score_rows
 
@@ -197,11 +198,9 @@ def make_trial(
     target: str, dataset: str, method: str, seed: int, settings: dict[str, Any]
 ) -> Trial:
     """A trial of one of `METHODS`, with its parameters as the recipe."""
-    model, true_prior = _method(dataset, method).model, _method(dataset, method).true_prior
-    with config_context(print_changed_only=False):
-        recipe = " ".join(model.__repr__(N_CHAR_MAX=100_000).split())
-    recipe += ", true prior" if true_prior else ""
-    return Trial(target, dataset, method, seed, settings, recipe)
+    own = _method(dataset, method)
+    text = recipe(own.model) + (TOLD if own.true_prior else "")
+    return Trial(target, dataset, method, seed, settings, text)
 
 
 def perform(trial: Trial, data: str | os.PathLike | None = None) -> dict[str, Any]:

@@ -76,7 +76,11 @@ class EpochAverage:
         self._add(pu_auc)
         if pu_auc > self._best:
             self._best, self.n_epochs = pu_auc, epoch
-        return epoch - self.n_epochs >= self.patience
+        return self.is_over(epoch)
+
+    def is_over(self, epoch: int) -> bool:
+        """Whether to stop after `epoch`."""
+        return self.patience is not None and epoch - self.n_epochs >= self.patience
 
     def _add(self, pu_auc: float) -> None:
         # Weights are relative to the best epoch so far: a new best shrinks what went before.
@@ -94,6 +98,21 @@ class EpochAverage:
         for net, sums in zip(self.nets, self._sums, strict=True):
             for name, value in _floats(net).items():
                 value.copy_(sums[name] / self._weight)
+
+    def sums(self) -> dict[str, Tensor]:
+        """The weighted sums so far, of all networks."""
+        return {f"{k}.{name}": v for k, sums in enumerate(self._sums) for name, v in sums.items()}
+
+    def values(self) -> dict[str, float]:
+        """What else there is to remember, as plain numbers."""
+        return {"n_epochs": self.n_epochs, "best": self._best, "weight": self._weight}
+
+    def restore(self, sums: dict[str, Tensor], values: dict[str, float]) -> None:
+        """Go back to what `sums` and `values` gave."""
+        for name, value in self.sums().items():
+            value.copy_(sums[name])
+        self.n_epochs, self._best = int(values["n_epochs"]), values["best"]
+        self._weight = values["weight"]
 
     def scores(self) -> NDArray[np.float32]:
         """The logit of each row by the network that has not seen it; NaN where all have."""

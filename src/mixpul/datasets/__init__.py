@@ -1,7 +1,7 @@
 """The data sets of the experiments, and the protocols that turn labeled data into PU data."""
 
 from mixpul.datasets._files import DataNotAvailable
-from mixpul.datasets._load import cifar10_vehicles, load, mnist_pair
+from mixpul.datasets._load import BUNDLED, cifar10_vehicles, load, mnist_pair
 from mixpul.datasets._protocols import (
     PUData,
     label_frequency,
@@ -12,6 +12,7 @@ from mixpul.datasets._protocols import (
 )
 
 __all__ = [
+    "BUNDLED",
     "DataNotAvailable",
     "PUData",
     "cifar10_vehicles",

@@ -23,7 +23,7 @@ from mixpul.datasets._files import (
 )
 from mixpul.datasets._openml import OPENML, from_openml
 
-__all__ = ["cifar10_vehicles", "load", "mnist_pair"]
+__all__ = ["BUNDLED", "cifar10_vehicles", "load", "mnist_pair"]
 
 PathLike = str | os.PathLike
 FOLDER_VARIABLE = "MIXPUL_DATA"

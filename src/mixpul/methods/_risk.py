@@ -1,6 +1,7 @@
 """What uPU and Ramp share: a class prior, and a choice between a kernel model and a network."""
 
 from numbers import Integral, Real
+from os import PathLike
 from typing import Any
 
 import numpy as np
@@ -15,12 +16,13 @@ from mixpul._validation import (
     StrOptions,
     as_generator,
 )
+from mixpul.augment import AugmentSpec
 from mixpul.base import NeuralPUClassifier
 from mixpul.kernels import kernel_scores
 from mixpul.losses import upu_risk
 from mixpul.methods.kernel_upu import Array, select_kernel_model
 from mixpul.nets import NetSpec
-from mixpul.priors import PRIORS, PriorEstimator, check_prior, resolve_prior
+from mixpul.priors import PRIORS, PriorEstimator, resolve_prior, warn_if_impossible
 from mixpul.training import Batch
 
 PRIOR_CONSTRAINT = [float, int, StrOptions(set(PRIORS)), HasMethods("fit")]
@@ -53,6 +55,7 @@ class RiskClassifier(NeuralPUClassifier):
         weight_decay: float | str = "auto",
         batch_size: int = 128,
         max_steps: int | None = 250,
+        augment: AugmentSpec = None,
         cross_fitting: int | None = 5,
         early_stopping: bool = True,
         validation_fraction: float = 0.2,
@@ -60,6 +63,8 @@ class RiskClassifier(NeuralPUClassifier):
         pos_label: Any = None,
         random_state: RandomStateLike = None,
         device: str | torch.device = "auto",
+        precision: str | None = None,
+        checkpoint: str | PathLike | None = None,
         verbose: int = 0,
     ) -> None:
         super().__init__(
@@ -71,6 +76,7 @@ class RiskClassifier(NeuralPUClassifier):
             weight_decay=weight_decay,
             batch_size=batch_size,
             max_steps=max_steps,
+            augment=augment,
             cross_fitting=cross_fitting,
             early_stopping=early_stopping,
             validation_fraction=validation_fraction,
@@ -78,6 +84,8 @@ class RiskClassifier(NeuralPUClassifier):
             pos_label=pos_label,
             random_state=random_state,
             device=device,
+            precision=precision,
+            checkpoint=checkpoint,
             verbose=verbose,
         )
         self.prior = prior
@@ -94,7 +102,7 @@ class RiskClassifier(NeuralPUClassifier):
         self.prior_, estimator = resolve_prior(self.prior, X, is_positive, self.random_state)
         left_out = self._fitted(X, is_positive)
         if estimator is None:
-            check_prior(self.prior_, left_out, is_positive)
+            warn_if_impossible(self.prior_, left_out, is_positive)
 
     def _fitted(self, X: Any, is_positive: NDArray[np.bool_]) -> NDArray:
         """Fit either model; gives the scores of rows left out of training."""

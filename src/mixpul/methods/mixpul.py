@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from numbers import Real
+from os import PathLike
 from typing import Any, Self
 
 import numpy as np
@@ -11,6 +12,7 @@ from sklearn.base import BaseEstimator, clone
 from torch import Tensor, nn
 
 from mixpul._validation import HasMethods, Interval, RandomStateLike, StrOptions, as_generator
+from mixpul.augment import AugmentSpec
 from mixpul.base import NeuralPUClassifier
 from mixpul.losses import consistency, mix, pairwise_margin
 from mixpul.metrics import balanced_threshold
@@ -72,6 +74,9 @@ class MixPULClassifier(NeuralPUClassifier):
         Rows of each kind (positive, negative, unlabeled) per step.
     max_steps : int or None, default=250
         Most steps per epoch: bounds the time on large tables.
+    augment : {'flip', 'shift', 'cutout'}, sequence of them, callable or None, default=None
+        Random changes to the pictures of a training batch, one after the other, or a function of
+        the batch and a `torch.Generator` (see `mixpul.augment`).
     cross_fitting : int or None, default=5
         Number of folds and networks; None trains a single network.
     early_stopping : bool, default=True
@@ -86,6 +91,13 @@ class MixPULClassifier(NeuralPUClassifier):
     random_state : int, RandomState, Generator or None, default=None
     device : str or torch.device, default='auto'
         'auto' takes a CUDA device if there is one, else the CPU.
+    precision : {'bfloat16', 'auto'} or None, default=None
+        What networks compute in while they train: float32, or bfloat16 where torch deems it safe.
+        'auto' times both on a few steps and takes bfloat16 if it is faster by a fifth.
+    checkpoint : str, path-like or None, default=None
+        File for the state of the training after each epoch. If the process dies, the same fit
+        goes on from there and ends in the same weights; the file is removed when it is done.
+        Needs a number as `random_state`.
     verbose : int, default=0
         1 shows a progress bar.
 
@@ -105,7 +117,8 @@ class MixPULClassifier(NeuralPUClassifier):
         With cross-fitting: the number of that network.
     threshold_ : float
         Logit of `net_` that became the score 0, so that `predict` is best balanced on out-of-fold
-        scores (`metrics.balanced_threshold`); 0 without cross-fitting.
+        scores (`metrics.balanced_threshold`), or on held-out ones if there is one network; 0 if
+        no row was held out.
     reliable_negatives_ : ndarray of shape (n_mined,)
         Rows of X that were used as negatives, surest first.
     n_features_in_ : int
@@ -158,6 +171,7 @@ class MixPULClassifier(NeuralPUClassifier):
         weight_decay: float | str = "auto",
         batch_size: int = 128,
         max_steps: int | None = 250,
+        augment: AugmentSpec = None,
         cross_fitting: int | None = 5,
         early_stopping: bool = True,
         validation_fraction: float = 0.2,
@@ -165,6 +179,8 @@ class MixPULClassifier(NeuralPUClassifier):
         pos_label: Any = None,
         random_state: RandomStateLike = None,
         device: str | torch.device = "auto",
+        precision: str | None = None,
+        checkpoint: str | PathLike | None = None,
         verbose: int = 0,
     ) -> None:
         super().__init__(
@@ -176,6 +192,7 @@ class MixPULClassifier(NeuralPUClassifier):
             weight_decay=weight_decay,
             batch_size=batch_size,
             max_steps=max_steps,
+            augment=augment,
             cross_fitting=cross_fitting,
             early_stopping=early_stopping,
             validation_fraction=validation_fraction,
@@ -183,6 +200,8 @@ class MixPULClassifier(NeuralPUClassifier):
             pos_label=pos_label,
             random_state=random_state,
             device=device,
+            precision=precision,
+            checkpoint=checkpoint,
             verbose=verbose,
         )
         self.miner = miner
@@ -224,6 +243,9 @@ class MixPULClassifier(NeuralPUClassifier):
     def _after_step(self) -> None:
         self._teacher.update()
 
+    def _resume(self, n_steps: int) -> None:
+        self._teacher.n_steps = n_steps
+
     def _best_net(self) -> nn.Module:
         return self._teacher.net
 
@@ -259,13 +281,16 @@ class MixPULClassifier(NeuralPUClassifier):
         risen = min(1.0, (progress - self.warmup) / RAMP)
         return float(np.exp(-5 * (1 - risen) ** 2))
 
-    def _keep(self, members: list[Self], is_positive: NDArray[np.bool_]) -> None:
+    def _keep(
+        self, members: list[Self], is_positive: NDArray[np.bool_], held_out: NDArray[np.float32]
+    ) -> None:
         # Networks that have seen a row as unlabeled push it below those they have not, positives
         # too: where to cut is judged by rows that none of them has seen in training.
         self.threshold_ = 0.0
+        judged = ~np.isnan(held_out)
+        if judged.any():
+            self.threshold_ = balanced_threshold(is_positive[judged], held_out[judged])
         if len(members) > 1:
-            judged = ~np.isnan(self.oof_scores_)
-            self.threshold_ = balanced_threshold(is_positive[judged], self.oof_scores_[judged])
             self.oof_scores_ -= np.float32(self.threshold_)
         # A row counts by its best place in any member's list.
         place = np.concatenate([np.arange(len(member._mined)) for member in members])
@@ -312,5 +337,6 @@ class MixPULClassifier(NeuralPUClassifier):
             # A stream rather than a number: a miner asked again each epoch must draw anew.
             own = miner.random_state
             stream = self._rng if own is None else as_generator(own)
+            self._streams.append(stream)
             miner = clone(miner).set_params(random_state=stream)
         return miner

@@ -1,6 +1,7 @@
 """Unbiased PU learning (2015) and its non-negative form (2017)."""
 
 from numbers import Real
+from os import PathLike
 from typing import Any
 
 import numpy as np
@@ -9,12 +10,13 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from mixpul._validation import Interval, RandomStateLike, StrOptions
+from mixpul.augment import AugmentSpec
 from mixpul.base import NeuralPUClassifier
 from mixpul.losses import nnpu_risk
 from mixpul.methods._risk import PRIOR_CONSTRAINT, RiskClassifier
 from mixpul.methods.kernel_upu import Array, upu_convex, upu_squared
 from mixpul.nets import NetSpec
-from mixpul.priors import PriorEstimator, check_prior, resolve_prior
+from mixpul.priors import PriorEstimator, resolve_prior, warn_if_impossible
 from mixpul.training import Batch
 
 __all__ = ["NNPUClassifier", "UPUClassifier"]
@@ -47,6 +49,7 @@ default='bbe'
     weight_decay : float or 'auto', default='auto'
     batch_size : int, default=128
     max_steps : int or None, default=250
+    augment : str, sequence of str, callable or None, default=None
     cross_fitting : int or None, default=5
     early_stopping : bool, default=True
     validation_fraction : float, default=0.2
@@ -54,6 +57,8 @@ default='bbe'
     pos_label : label or None, default=None
     random_state : int, RandomState, Generator or None, default=None
     device : str or torch.device, default='auto'
+    precision : {'bfloat16', 'auto'} or None, default=None
+    checkpoint : str, path-like or None, default=None
     verbose : int, default=0
         The parameters from `net` on are those of `MixPULClassifier`.
 
@@ -94,6 +99,7 @@ default='bbe'
         weight_decay: float | str = "auto",
         batch_size: int = 128,
         max_steps: int | None = 250,
+        augment: AugmentSpec = None,
         cross_fitting: int | None = 5,
         early_stopping: bool = True,
         validation_fraction: float = 0.2,
@@ -101,6 +107,8 @@ default='bbe'
         pos_label: Any = None,
         random_state: RandomStateLike = None,
         device: str | torch.device = "auto",
+        precision: str | None = None,
+        checkpoint: str | PathLike | None = None,
         verbose: int = 0,
     ) -> None:
         super().__init__(
@@ -115,6 +123,7 @@ default='bbe'
             weight_decay=weight_decay,
             batch_size=batch_size,
             max_steps=max_steps,
+            augment=augment,
             cross_fitting=cross_fitting,
             early_stopping=early_stopping,
             validation_fraction=validation_fraction,
@@ -122,6 +131,8 @@ default='bbe'
             pos_label=pos_label,
             random_state=random_state,
             device=device,
+            precision=precision,
+            checkpoint=checkpoint,
             verbose=verbose,
         )
         self.loss = loss
@@ -161,6 +172,7 @@ default='bbe'
     weight_decay : float or 'auto', default='auto'
     batch_size : int, default=128
     max_steps : int or None, default=250
+    augment : str, sequence of str, callable or None, default=None
     cross_fitting : int or None, default=5
     early_stopping : bool, default=True
     validation_fraction : float, default=0.2
@@ -168,6 +180,8 @@ default='bbe'
     pos_label : label or None, default=None
     random_state : int, RandomState, Generator or None, default=None
     device : str or torch.device, default='auto'
+    precision : {'bfloat16', 'auto'} or None, default=None
+    checkpoint : str, path-like or None, default=None
     verbose : int, default=0
         The parameters from `net` on are those of `MixPULClassifier`.
 
@@ -210,6 +224,7 @@ default='bbe'
         weight_decay: float | str = "auto",
         batch_size: int = 128,
         max_steps: int | None = 250,
+        augment: AugmentSpec = None,
         cross_fitting: int | None = 5,
         early_stopping: bool = True,
         validation_fraction: float = 0.2,
@@ -217,6 +232,8 @@ default='bbe'
         pos_label: Any = None,
         random_state: RandomStateLike = None,
         device: str | torch.device = "auto",
+        precision: str | None = None,
+        checkpoint: str | PathLike | None = None,
         verbose: int = 0,
     ) -> None:
         super().__init__(
@@ -228,6 +245,7 @@ default='bbe'
             weight_decay=weight_decay,
             batch_size=batch_size,
             max_steps=max_steps,
+            augment=augment,
             cross_fitting=cross_fitting,
             early_stopping=early_stopping,
             validation_fraction=validation_fraction,
@@ -235,6 +253,8 @@ default='bbe'
             pos_label=pos_label,
             random_state=random_state,
             device=device,
+            precision=precision,
+            checkpoint=checkpoint,
             verbose=verbose,
         )
         self.prior = prior
@@ -246,7 +266,7 @@ default='bbe'
         self.prior_, estimator = resolve_prior(self.prior, X, is_positive, self.random_state)
         super()._fit(X, is_positive)
         if estimator is None and hasattr(self, "oof_scores_"):
-            check_prior(self.prior_, self.oof_scores_, is_positive)
+            warn_if_impossible(self.prior_, self.oof_scores_, is_positive)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -17,7 +17,7 @@ from mixpul.base import PUClassifier
 from mixpul.kernels import gaussian, kernel_scores, median_distance, pick_centres, squared_distances
 from mixpul.methods._risk import PRIOR_CONSTRAINT
 from mixpul.miners import MINERS, NegativeMiner
-from mixpul.priors import PriorEstimator, check_prior, resolve_prior
+from mixpul.priors import PriorEstimator, resolve_prior, warn_if_impossible
 
 __all__ = ["PUAUCClassifier", "auc_system", "pu_auc_system", "solve_system"]
 
@@ -161,7 +161,7 @@ default='bbe'
         mean_n = (mean_u - self.prior_ * mean_p) / (1 - self.prior_)
         self.threshold_ = float((mean_p + mean_n) / 2)
         if estimator is None and left_out is not None:
-            check_prior(self.prior_, left_out, is_positive)
+            warn_if_impossible(self.prior_, left_out, is_positive)
 
     def _needed_to_score(self) -> tuple[str, ...]:
         return ("centres_", "width_", "coef_", "threshold_")

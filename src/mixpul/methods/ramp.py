@@ -30,6 +30,7 @@ default='bbe'
     weight_decay : float or 'auto', default='auto'
     batch_size : int, default=128
     max_steps : int or None, default=250
+    augment : str, sequence of str, callable or None, default=None
     cross_fitting : int or None, default=5
     early_stopping : bool, default=True
     validation_fraction : float, default=0.2
@@ -37,6 +38,8 @@ default='bbe'
     pos_label : label or None, default=None
     random_state : int, RandomState, Generator or None, default=None
     device : str or torch.device, default='auto'
+    precision : {'bfloat16', 'auto'} or None, default=None
+    checkpoint : str, path-like or None, default=None
     verbose : int, default=0
         The parameters from `net` on are those of `MixPULClassifier`.
 

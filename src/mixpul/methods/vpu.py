@@ -2,6 +2,7 @@
 
 import math
 from numbers import Real
+from os import PathLike
 from typing import Any
 
 import numpy as np
@@ -11,6 +12,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from mixpul._validation import Interval, RandomStateLike
+from mixpul.augment import AugmentSpec
 from mixpul.base import NeuralPUClassifier
 from mixpul.losses import mix, variational_risk
 from mixpul.nets import NetSpec
@@ -41,6 +43,7 @@ class VPUClassifier(NeuralPUClassifier):
     weight_decay : float or 'auto', default='auto'
     batch_size : int, default=128
     max_steps : int or None, default=250
+    augment : str, sequence of str, callable or None, default=None
     cross_fitting : int or None, default=5
     early_stopping : bool, default=True
     validation_fraction : float, default=0.2
@@ -48,6 +51,8 @@ class VPUClassifier(NeuralPUClassifier):
     pos_label : label or None, default=None
     random_state : int, RandomState, Generator or None, default=None
     device : str or torch.device, default='auto'
+    precision : {'bfloat16', 'auto'} or None, default=None
+    checkpoint : str, path-like or None, default=None
     verbose : int, default=0
         The parameters from `net` on are those of `MixPULClassifier`.
 
@@ -85,6 +90,7 @@ class VPUClassifier(NeuralPUClassifier):
         weight_decay: float | str = "auto",
         batch_size: int = 128,
         max_steps: int | None = 250,
+        augment: AugmentSpec = None,
         cross_fitting: int | None = 5,
         early_stopping: bool = True,
         validation_fraction: float = 0.2,
@@ -92,6 +98,8 @@ class VPUClassifier(NeuralPUClassifier):
         pos_label: Any = None,
         random_state: RandomStateLike = None,
         device: str | torch.device = "auto",
+        precision: str | None = None,
+        checkpoint: str | PathLike | None = None,
         verbose: int = 0,
     ) -> None:
         super().__init__(
@@ -103,6 +111,7 @@ class VPUClassifier(NeuralPUClassifier):
             weight_decay=weight_decay,
             batch_size=batch_size,
             max_steps=max_steps,
+            augment=augment,
             cross_fitting=cross_fitting,
             early_stopping=early_stopping,
             validation_fraction=validation_fraction,
@@ -110,6 +119,8 @@ class VPUClassifier(NeuralPUClassifier):
             pos_label=pos_label,
             random_state=random_state,
             device=device,
+            precision=precision,
+            checkpoint=checkpoint,
             verbose=verbose,
         )
         self.mixup_weight = mixup_weight

@@ -17,7 +17,7 @@ from sklearn.base import BaseEstimator, clone
 from mixpul._validation import RandomStateLike, as_generator, split_labels
 from mixpul.priors._base import PriorEstimator
 from mixpul.priors._bbe import BBEPrior, bbe
-from mixpul.priors._bounds import check_prior, largest_prior
+from mixpul.priors._bounds import largest_prior, warn_if_impossible
 from mixpul.priors._dedpul import DEDPULPrior, dedpul
 from mixpul.priors._elkan_noto import ElkanNotoPrior, label_frequency
 from mixpul.priors._km import KMPrior, km
@@ -34,7 +34,6 @@ __all__ = [
     "PriorEstimator",
     "TIcEPrior",
     "bbe",
-    "check_prior",
     "dedpul",
     "km",
     "label_frequency",
@@ -42,6 +41,7 @@ __all__ = [
     "pen_l1",
     "resolve_prior",
     "tice",
+    "warn_if_impossible",
 ]
 
 PRIORS = {

@@ -33,7 +33,7 @@ def largest_prior(
     return float(np.min(tail_unlabeled[known] / tail_positive[known], initial=1.0))
 
 
-def check_prior(prior: float, scores: NDArray, is_positive: NDArray[np.bool_]) -> None:
+def warn_if_impossible(prior: float, scores: NDArray, is_positive: NDArray[np.bool_]) -> None:
     """Warn if `prior` is above `largest_prior` of held-out scores; rows with NaN have none."""
     known = ~np.isnan(scores)
     positive, unlabeled = scores[known & is_positive], scores[known & ~is_positive]

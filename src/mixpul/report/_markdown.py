@@ -6,11 +6,11 @@ from typing import Any
 
 import numpy as np
 
+from mixpul.datasets import BUNDLED
 from mixpul.experiments import Record
 from mixpul.paper import TARGETS
 from mixpul.report._numbers import (
     OURS,
-    QUALITY_SETS,
     Loss,
     best_methods,
     mean_ranks,
@@ -70,7 +70,7 @@ def quality_markdown(records: Iterable[Record]) -> str:
     `records` are those of the target 'uci'.
     """
     target = TARGETS["uci"]
-    chosen = [r for r in newest(records) if r["dataset"] in QUALITY_SETS]
+    chosen = [r for r in newest(records) if r["dataset"] in BUNDLED]
     section = Section(target, chosen)
     cells, measure = section.cells, section.measure
     ranks, settings = mean_ranks(cells, target)

@@ -15,10 +15,7 @@ from mixpul.paper import TARGETS, Published, Target
 Key = tuple[str, str, float]  # data set, method, value of what varies
 OURS = "MixPUL"
 UNPUBLISHED = "ethn"  # a data set of the paper that is not to be had
-QUALITY_SETS = ("krvskp", "titanic", "spambase")
 AS_PUBLISHED = " as published"
-# What a record says if the method was told the true share of positives.
-TOLD = ", true prior"
 # The figures of the paper that follow the error in the course of training.
 CURVES = ("mixup-ablation", "margin-ablation")
 

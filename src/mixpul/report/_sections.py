@@ -8,11 +8,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from mixpul.experiments import Record, failed
-from mixpul.paper import TARGETS, Target
+from mixpul.paper import TARGETS, TOLD, Target
 from mixpul.report._numbers import (
     MEASURES,
     OURS,
-    TOLD,
     UNPUBLISHED,
     best_methods,
     lacks_data,
