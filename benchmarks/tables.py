@@ -6,7 +6,7 @@ Runs `mixpul fit` with a report on a Parquet file of mixed types. Then writes a 
 numbers to a temporary folder, and in processes of their own: reads it alone; and reads it, prepares
 it, scores it with a default MixPULClassifier (five networks), and writes the scores. Prints rows
 per second, the ratio of the two, the number of cores each kept busy (less than there are: other
-work on the machine had a part of them), and the peak memory of each.
+work on the machine had a part of them), the processor time per row, and the peak memory of each.
 """
 
 import argparse
@@ -60,6 +60,7 @@ def main() -> None:
             rates[part] = n_rows / seconds
             print(
                 f"{part:8} {rates[part]:>12,.0f} rows/s on {cpu_seconds / seconds:.2f} cores, "
+                f"{1e6 * cpu_seconds / n_rows:.2f} processor microseconds per row, "
                 f"peak {megabytes:.0f} MB",
                 flush=True,
             )

@@ -1,9 +1,11 @@
 """Headless Chromium for pages: open, resize, switch to dark, ask what went wrong."""
 
 import base64
+import re
 import shutil
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 # One process without a desktop, that talks to nobody.
@@ -79,3 +81,15 @@ class Browser:
 
     def _ask(self, command: str, **parameters):
         return self.driver.execute_cdp_cmd(command, parameters)
+
+
+def contrast(one, other):
+    """Contrast ratio of two CSS colours, 1 to 21, as accessibility guidelines define it."""
+    bright, dim = sorted((luminance(one), luminance(other)), reverse=True)
+    return (bright + 0.05) / (dim + 0.05)
+
+
+def luminance(colour):
+    parts = np.array([int(n) for n in re.findall(r"\d+", colour)[:3]]) / 255
+    linear = np.where(parts <= 0.04045, parts / 12.92, ((parts + 0.055) / 1.055) ** 2.4)
+    return float(linear @ [0.2126, 0.7152, 0.0722])

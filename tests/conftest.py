@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from threadpoolctl import threadpool_limits
 
+from browser import Browser
 from mixpul import MixPULClassifier
 
 
@@ -40,3 +41,10 @@ def quick():
     """Build a classifier that fits in a few hundredths of a second."""
     cheap = {"net": (8,), "n_epochs": 3, "batch_size": 32, "cross_fitting": 2, "random_state": 0}
     return lambda **params: MixPULClassifier(**(cheap | params))
+
+
+@pytest.fixture(scope="session")
+def browser(tmp_path_factory):
+    browser = Browser(tmp_path_factory.mktemp("profile"))
+    yield browser
+    browser.quit()

@@ -1,8 +1,10 @@
 import json
+import re
 
 import numpy as np
 import pandas as pd
 import pytest
+from scipy.optimize import approx_fprime
 from scipy.special import expit
 from sklearn.model_selection import StratifiedKFold, cross_val_predict
 from sklearn.pipeline import make_pipeline
@@ -18,8 +20,15 @@ from mixpul.assess._checks import (
     check_scar,
     check_simple,
 )
+from mixpul.assess._columns import Shuffled, _text
 from mixpul.assess._comparison import _advice
-from mixpul.assess._curves import prior_estimates, suggested_cuts, threshold_curves
+from mixpul.assess._curves import (
+    prior_estimates,
+    recall_cut,
+    suggested_cuts,
+    threshold_curves,
+)
+from mixpul.assess._scar import _loss
 from mixpul.assess._scores import auc_difference, plain_values
 from mixpul.metrics import Estimate, PURates, auc_interval, pu_auc_score, pu_interval
 from mixpul.tables import Leak, TableInput
@@ -127,6 +136,13 @@ def test_it_is_plain_json_with_all_the_keys(found):
     assert {"L_PN", "L_U", "L_PU", "pu_auc", "epoch"} <= content["history"][0].keys()
 
 
+def test_the_judging_shows_how_far_it_is(table, capsys):
+    assess(brief(n_epochs=2), *table, verbose=1)
+    shown = capsys.readouterr()
+    assert shown.out == ""
+    assert re.search(r"Judging .* 9/9 steps", shown.err)
+
+
 def test_numbers_that_are_none_become_null():
     assert plain_values({"a": [np.float32(0.5), np.inf], "b": Estimate(1.0, np.nan, 0.0, 2.0)}) == {
         "a": [0.5, None],
@@ -230,6 +246,12 @@ def test_the_standard_error_of_a_difference_is_that_of_resamples():
     assert auc_difference(is_positive, one, other).se == pytest.approx(np.std(gaps), rel=0.15)
 
 
+def test_cells_of_the_highest_rows_are_written_in_full():
+    assert [_text(value) for value in (1205620.0, 0.1234567, 3.0, None, np.nan, "a", 1e300)] == [
+        "1205620", "0.123457", "3", "", "", "a", "1e+300"
+    ]  # fmt: skip
+
+
 # -- curves ---------------------------------------------------------------------------------
 
 
@@ -241,6 +263,10 @@ def curves_of(is_positive, scores):
     cuts = suggested_cuts(is_positive, scores, PRIOR.value)
     random = np.random.default_rng(0)
     return cuts, threshold_curves(is_positive, scores, PRIOR, cuts, random)
+
+
+def cut_for(curves, recall):
+    return recall_cut(curves["threshold"], curves["recall"]["value"], recall)
 
 
 @pytest.fixture(scope="module")
@@ -299,9 +325,20 @@ def test_where_nothing_is_flagged_the_precision_is_unknown(scored):
 def test_the_cut_for_a_recall_is_the_highest_that_has_it():
     is_positive = np.arange(30) < 10
     scores = np.concatenate([np.linspace(0.5, 0.95, 10), np.linspace(0, 0.49, 20)])
-    cuts, _ = curves_of(is_positive, scores)
+    _, curves = curves_of(is_positive, scores)
     # Nine of ten positives are above a cut between the lowest and the second lowest.
-    assert 0.5 < cuts["recall_90"] < 0.55
+    assert 0.5 < cut_for(curves, 0.9) < 0.55
+
+
+def test_the_curves_have_cuts_for_every_second_percent_of_recall(scored):
+    is_positive, scores = scored
+    _, curves = curves_of(is_positive, scores)
+    ordered = np.sort(scores[is_positive])[::-1]
+    for wanted in (0.02, 0.5, 0.9, 1.0):
+        n = int(np.ceil(wanted * len(ordered)))
+        cut = cut_for(curves, wanted)
+        assert (scores[is_positive] > cut).sum() == n
+        assert cut < ordered[n - 1]
 
 
 def test_scores_crowded_at_one_end_still_have_cuts_among_them(scored):
@@ -380,42 +417,78 @@ def test_the_prior_is_stable_if_two_estimates_agree(bbe, dedpul, width, verdict)
     assert check_prior(prior_of(bbe, dedpul, width))["verdict"] == verdict
 
 
-def hinted(is_biased, n_positive=1000):
-    """Positives of two kinds that the scores do not tell apart; perhaps one is labeled more."""
+def hinted(favour=1.0, n=4000, n_labeled=400, gap=6.0, **columns):
+    """Labels given `favour` times as often to positives from the north; the class is told by x."""
     random = np.random.default_rng(0)
-    truth = np.arange(4000) < 2 * n_positive
-    kind = random.random(4000) < 0.5
-    chance = np.where(kind, 0.5 + 0.4 * is_biased, 0.5 - 0.4 * is_biased)
-    is_positive = truth & (random.random(4000) < chance)
-    rows = np.column_stack([truth + 0.1 * random.normal(size=4000), kind]).astype(np.float32)
-    scores = random.normal(size=4000) + 6 * truth
-    share = truth[~is_positive].mean()
-    return check_scar(rows, is_positive, scores, Estimate(share, 0.01, share, share), random)
+    truth = random.random(n) < 0.4
+    north = random.random(n) < 0.5
+    weight = truth * np.where(north, favour, 1.0)
+    is_positive = np.zeros(n, dtype=bool)
+    is_positive[random.choice(n, n_labeled, replace=False, p=weight / weight.sum())] = True
+    x = random.normal(size=n) + gap * truth
+    table = TableInput()
+    rows = table.fit_transform(pd.DataFrame({"x": x, "north": north} | columns))
+    # A score that has not seen whether a row is from the north.
+    without = [np.stack([random.normal(size=n)]), np.stack([x])]
+    without += [np.stack([x])] * len(columns)
+    shuffled = Shuffled(rows, is_positive, x, without, 0.0)
+    importance = [{"column": name} for name in ("north", *columns)]
+    return check_scar(table, shuffled, importance)
 
 
 def test_positives_labeled_at_random_raise_no_alarm():
-    assert hinted(is_biased=False)["verdict"] == "good"
+    check = hinted()
+    assert check["verdict"] == "good"
+    assert "both sides of 1 of the 1 columns" in check["text"]
 
 
-def test_positives_of_one_kind_labeled_more_often_are_noticed():
-    check = hinted(is_biased=True)
+@pytest.mark.parametrize(("favour", "words"), [(9, "as often as"), (1 / 9, "less often than")])
+def test_positives_of_one_kind_labeled_more_often_are_noticed(favour, words):
+    check = hinted(favour)
     assert check["verdict"] == "caution"
-    assert "labeled more often" in check["text"]
+    number, found = re.search(
+        r"Rows where 'north' is true seem to be labeled about (\d+) times (.*?) others",
+        check["text"],
+    ).groups()
+    assert 6 <= int(number) <= 13
+    assert found == words
 
 
-def test_too_few_high_scores_are_no_ground_for_a_hint():
-    check = hinted(is_biased=False, n_positive=20)
+def test_a_column_that_tells_of_the_class_is_not_mistaken_for_one_that_decides_on_labels():
+    random = np.random.default_rng(0)
+    truth = random.random(4000) < 0.4  # as in `hinted`
+    check = hinted(gap=3.0, tells=random.random(4000) < np.where(truth, 0.7, 0.3))
+    assert "seem to be labeled" not in check["text"]
+
+
+def test_where_nothing_is_surely_positive_the_hint_has_no_opinion():
+    check = hinted(gap=0.3, n_labeled=60)
     assert check["verdict"] == "caution"
-    assert "Too few" in check["text"]
+    assert "could not be judged: only for 0 of the 1 columns" in check["text"]
 
 
-def test_where_even_high_scores_hold_negatives_the_hint_says_so(scored):
-    is_positive, scores = scored
-    rows = np.zeros((2000, 1), dtype=np.float32)
-    prior = Estimate(0.1, 0.01, 0.08, 0.12)
-    check = check_scar(rows, is_positive, scores.astype(float), prior, np.random.default_rng(0))
+def test_a_column_that_cannot_be_judged_is_named():
+    others = {f"same {k}": np.arange(4000) % 2 == 0 for k in range(3)}
+    check = hinted(**others, rare=np.arange(4000) % 40 == 0)
+    assert check["verdict"] == "good"
+    assert "both sides of 4 of the 5 columns" in check["text"]
+    assert "For 'rare' that cannot be told" in check["text"]
+
+
+def test_few_positives_are_no_ground_for_a_hint():
+    check = hinted(n_labeled=19)
     assert check["verdict"] == "caution"
-    assert "cannot be judged" in check["text"]
+    assert "could not be judged" in check["text"]
+
+
+def test_the_gradient_of_the_levels_is_that_of_the_likelihood():
+    random = np.random.default_rng(0)
+    s, upper, labeled = random.normal(size=200), random.random(200) < 0.5, random.random(200) < 0.3
+    data = (s, upper.astype(float), labeled.astype(float), 0.7)
+    for theta, ratio in (([0.3, 0.2, -0.5, -1.0, 0.4], None), ([0.3, 0.2, -0.5, -1.0], 3.0)):
+        _, gradient = _loss(np.array(theta), *data, ratio)
+        numeric = approx_fprime(theta, lambda t: _loss(t, *data, ratio)[0], 1e-6)  # noqa: B023
+        np.testing.assert_allclose(gradient, numeric, rtol=1e-3, atol=1e-3)
 
 
 @pytest.mark.parametrize(("gain", "verdict"), [(1, "good"), (0, "caution"), (-1, "bad")])

@@ -404,8 +404,8 @@ def test_channels_may_come_last_and_vehicles_are_four_of_the_ten_classes(tmp_pat
         arrays |= {f"X_{part}": X, f"y_{part}": np.arange(n) % 10}
     np.savez_compressed(tmp_path / "cifar10.npz", **arrays)
     X, y, X_test, y_test = datasets.cifar10_vehicles(data=tmp_path)
-    assert (X.shape, X.dtype) == ((50_000, 3, 32, 32), np.float32)
-    np.testing.assert_allclose(X_test[0, :, 1, 2], [0.2, 0.4, 1], rtol=1e-6)
+    assert (X.shape, X.dtype) == ((50_000, 3, 32, 32), np.uint8)
+    assert X_test[0, :, 1, 2].tolist() == [51, 102, 255]
     assert y[:10].tolist() == [1, 1, 0, 0, 0, 0, 0, 0, 1, 1]
     assert (y.sum(), y_test.sum()) == (20_000, 4000)
 

@@ -95,7 +95,7 @@ def test_unlabeled_consistency_sets_in_after_the_warm_up_and_rises_to_one():
 def test_attributes_after_a_cross_fitted_fit():
     model = MixPULClassifier(**QUICK).fit(X, Y)
     assert [record["epoch"] for record in model.history_] == [1, 2, 3, 4]
-    assert model.history_[0].keys() == {"epoch", "L_PN", "L_U", "L_PU", "loss", "pu_auc"}
+    assert model.history_[0].keys() == {"epoch", "L_PN", "L_U", "L_PU", "loss", "pu_auc", "gap"}
     for record in model.history_:
         assert record["loss"] == pytest.approx(sum(record[k] for k in ("L_PN", "L_U", "L_PU")))
     assert 1 <= model.n_epochs_ <= 4

@@ -1,13 +1,19 @@
 """The published numbers, the trials of each target, and how a trial is carried out."""
 
+import os
+import signal
+import subprocess
+import sys
+import time
+
 import numpy as np
 import pytest
 
 from mixpul import datasets
-from mixpul.experiments import failed, run
+from mixpul.experiments import failed, read_results, run
 from mixpul.metrics import pu_auc_score
 from mixpul.paper import EXTRA_SETS, TARGETS, Published, matches, parse_only, trials_of
-from mixpul.protocol import METHODS, ClassMeans, make_trial, perform, pu_split
+from mixpul.protocol import METHODS, PICTURE_METHODS, ClassMeans, make_trial, perform, pu_split
 
 
 class TestPublished:
@@ -17,6 +23,7 @@ class TestPublished:
             "uci": 4 * 6 * 5,
             "mnist": 9 * 2 * 3,
             "cifar10": 3 * 6,
+            "cifar10-cpu": 3 * 6,
             "rn-mining": 3 * 4,
             "prior-error": 0,
             "mixup-ablation": 0,
@@ -44,14 +51,35 @@ class TestPublished:
 
     def test_methods_are_known(self):
         for target in TARGETS.values():
-            assert {*target.methods, *target.extra_methods} <= set(METHODS)
+            known = PICTURE_METHODS.get(target.name, METHODS)
+            assert {*target.methods, *target.extra_methods} <= set(known)
 
 
 class TestTrials:
     def test_sizes(self):
         assert len(trials_of("uci")) == 10 * 8 * 5 * 12
         assert len(trials_of("mnist", runs=1)) == 27 * 3
-        assert len(trials_of("all", runs=1)) == sum(len(trials_of(t, runs=1)) for t in TARGETS)
+        each = {name: len(trials_of(name, runs=1)) for name in TARGETS}
+        cpu = each.pop("cifar10-cpu")
+        assert len(trials_of("all", runs=1)) == sum(each.values())
+        on_cpu = len(trials_of("all", runs=1, preset="cpu"))
+        assert on_cpu == sum(each.values()) - each["cifar10"] + cpu
+
+    def test_presets_are_targets_of_their_own(self):
+        paper, cpu = (trials_of("cifar10", runs=1, preset=p)[0] for p in ("paper", "cpu"))
+        assert (paper.target, cpu.target) == ("cifar10", "cifar10-cpu")
+        assert "net='allconv13'" in paper.recipe
+        assert "net='small-conv'" in cpu.recipe
+        with pytest.raises(ValueError, match="No preset 'gpu'; there are: paper, cpu"):
+            trials_of("cifar10", preset="gpu")
+
+    def test_shortened_trials_are_other_trials(self):
+        whole, short = (
+            trials_of("mnist", runs=1, shortened=shortened)[0]
+            for shortened in (None, {"subset": 500, "epochs": 2})
+        )
+        assert whole.id != short.id
+        assert "subset500_epochs2" in short.id
 
     def test_ids_differ_within_a_target(self):
         trials = trials_of("all", runs=2)
@@ -171,3 +199,40 @@ def test_extra_sets_are_known_to_the_loader():
     with pytest.raises(ValueError, match="mushroom"):
         datasets.load("nosuch")
     assert set(EXTRA_SETS) == {"mushroom", "satimage", "texture", "twonorm"}
+
+
+def test_pictures_killed_in_an_epoch_and_taken_up_again(tmp_path):
+    """CIFAR-10 in its true size, of two plain colours; only some of it is used."""
+    arrays = {}
+    for part, n in (("train", 50_000), ("test", 10_000)):
+        y = np.arange(n) % 10
+        X = np.zeros((n, 3, 32, 32), np.uint8)
+        X[np.isin(y, (0, 1, 8, 9)), 0] = 255
+        arrays |= {f"X_{part}": X, f"y_{part}": y}
+    np.savez_compressed(tmp_path / "cifar10.npz", **arrays)
+
+    def command(out):
+        return [
+            sys.executable, "-m", "mixpul", "reproduce", "cifar10", "--preset", "cpu",
+            "--data", str(tmp_path), "--out", str(tmp_path / out), "--subset", "300",
+            "--epochs", "2", "--runs", "1", "--only", "n_positive=100,method=MixPUL",
+        ]  # fmt: skip
+
+    subprocess.run(command("whole"), check=True, capture_output=True)
+    process = subprocess.Popen(command("killed"), start_new_session=True, stderr=subprocess.PIPE)
+    folder = tmp_path / "killed" / "cifar10-cpu"
+    deadline = time.monotonic() + 120
+    while not list(folder.glob("*.checkpoint")):
+        assert process.poll() is None, process.stderr.read().decode()
+        assert time.monotonic() < deadline
+        time.sleep(0.01)
+    os.killpg(process.pid, signal.SIGKILL)
+    process.communicate()
+    assert not list(folder.glob("*.json"))
+    subprocess.run(command("killed"), check=True, capture_output=True)
+    [whole] = read_results(tmp_path / "whole", "cifar10-cpu")
+    [resumed] = read_results(tmp_path / "killed", "cifar10-cpu")
+    for key in ("id", "auc", "error", "epochs"):
+        assert resumed[key] == whole[key]
+    assert whole["auc"] == 1
+    assert not list(folder.glob("*.checkpoint"))

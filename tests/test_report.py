@@ -6,7 +6,7 @@ import re
 import numpy as np
 import pytest
 
-from browser import Browser
+from browser import contrast
 from mixpul import charts, report
 from mixpul.experiments import pack_results, run
 from mixpul.paper import TARGETS, trials_of
@@ -287,13 +287,6 @@ def page(tmp_path_factory):
     return folder / "report.html"
 
 
-@pytest.fixture(scope="module")
-def browser(tmp_path_factory):
-    browser = Browser(tmp_path_factory.mktemp("profile"))
-    yield browser
-    browser.quit()
-
-
 def test_the_page_loads_nothing_and_complains_of_nothing(browser, page):
     browser.open(page)
     assert browser.complaints() == []
@@ -368,18 +361,6 @@ def test_printed_it_has_no_contents_and_black_text(browser, page):
     browser.open(page, dark=True, medium="print")
     assert browser.run("getComputedStyle(document.querySelector('nav')).display") == "none"
     assert browser.run("getComputedStyle(document.body).color") == "rgb(0, 0, 0)"
-
-
-def contrast(one, other):
-    """Contrast ratio of two CSS colours, 1 to 21, as accessibility guidelines define it."""
-    bright, dim = sorted((luminance(one), luminance(other)), reverse=True)
-    return (bright + 0.05) / (dim + 0.05)
-
-
-def luminance(colour):
-    parts = np.array([int(n) for n in re.findall(r"\d+", colour)[:3]]) / 255
-    linear = np.where(parts <= 0.04045, parts / 12.92, ((parts + 0.055) / 1.055) ** 2.4)
-    return float(linear @ [0.2126, 0.7152, 0.0722])
 
 
 def test_a_lucky_run_is_not_compared_with_means_of_many():

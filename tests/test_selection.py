@@ -6,13 +6,13 @@ import torch
 from torch import nn
 
 from mixpul import selection
-from mixpul.selection import EpochAverage
+from mixpul.selection import GAP, EpochAverage, score_gap
 
 
 @pytest.fixture(autouse=True)
 def slack(monkeypatch):
     """The unit of the numbers below, whatever the default is tuned to."""
-    monkeypatch.setattr(selection, "SLACK", 0.05)
+    monkeypatch.setattr(selection, "PU_AUC", selection.PU_AUC._replace(slack=0.05))
 
 
 class Table(nn.Module):
@@ -37,6 +37,7 @@ def make_average(nets, held_out, is_positive, patience=10):
         lambda indices: indices,
         np.asarray(is_positive, dtype=bool),
         patience,
+        selection.PU_AUC,
     )
 
 
@@ -193,3 +194,21 @@ def test_fit_without_early_stopping_takes_all_epochs(pu, quick):
     assert len(model.history_) == model.n_epochs_ == 4
     assert "pu_auc" not in model.history_[0]
     assert math.isfinite(model.history_[-1]["loss"])
+
+
+def test_the_gap_worked_out_by_hand():
+    logits = np.log([4.0, 1.0, 1.0, 0.25])  # probabilities .8, .5, .5, .2
+    is_positive = np.array([True, False, True, False])
+    assert score_gap(is_positive, logits) == pytest.approx(0.65 - 0.35)
+
+
+def test_epochs_may_be_judged_by_the_gap():
+    """The second epoch orders worse, and is the surer one."""
+    net = Table(4)
+    average = EpochAverage(
+        [net], [torch.arange(4)], lambda i: i, np.array([True, False, False, False]), 5, GAP
+    )
+    records, _ = run(net, average, [[0.4, 0.3, 0.2, 0.1], [9.0, 10.0, -9.0, -9.0]])
+    assert records[0]["pu_auc"] > records[1]["pu_auc"]
+    assert records[0]["gap"] < records[1]["gap"]
+    assert average.n_epochs == 2

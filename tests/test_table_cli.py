@@ -2,14 +2,16 @@
 
 import io
 import json
+import os
 import re
 import resource
 import shlex
 import signal
 import subprocess
 import sys
+import threading
 import time
-from contextlib import redirect_stderr, redirect_stdout
+from contextlib import contextmanager, redirect_stderr, redirect_stdout
 from pathlib import Path
 from types import SimpleNamespace
 from unittest import mock
@@ -26,6 +28,8 @@ from mixpul.assess import METHODS
 from mixpul.metrics import pu_report
 from mixpul.persistence import describe
 from mixpul.priors import PRIORS
+from mixpul.table_commands import _compare, _inputs
+from mixpul.table_commands._prior import agreement
 from mixpul.tables import TableInput, read_table
 from test_assess import made_table
 
@@ -120,6 +124,8 @@ def test_the_help_names_every_estimator(monkeypatch):
 
 def test_lists_of_columns_are_split_at_commas():
     assert cli.names("a, b,c,") == ["a", "b", "c"]
+    assert cli.names('a, "b, c",d') == ["a", "b, c", "d"]
+    assert cli.names("") == []
 
 
 # -- fit ------------------------------------------------------------------------------------
@@ -270,6 +276,23 @@ def test_columns_may_come_in_another_order_and_with_others(work, tmp_path):
     assert first["score"].tolist() == second["score"].tolist()
 
 
+def test_one_row_is_one_row(work, tmp_path):
+    read_table(work / "new.csv")[:1].to_csv(tmp_path / "one.csv", index=False)
+    result = run("predict", work / "model.mixpul", tmp_path / "one.csv", "-o", tmp_path / "s.csv")
+    assert result.err.startswith("mixpul: 1 row scored")
+
+
+def test_a_table_may_come_through_a_named_pipe(work, tmp_path):
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    writer = threading.Thread(target=pipe.write_bytes, args=((work / "new.csv").read_bytes(),))
+    writer.start()
+    result = run("predict", work / "model.mixpul", pipe, "-o", tmp_path / "s.csv")
+    writer.join()
+    assert result.code == 0, result.err
+    assert len(read_table(tmp_path / "s.csv")) == 700
+
+
 def test_another_id_can_be_kept(work, tmp_path):
     run(
         "predict", work / "model.mixpul", work / "new.csv", "--id", "city", "-o", tmp_path / "s.csv"
@@ -308,6 +331,76 @@ def test_evaluate_warns_about_the_table_of_the_fit(work):
     assert "fitted on this very table" in json.loads(result.out)["warnings"][-1]
 
 
+@pytest.fixture
+def audited(work, tmp_path):
+    """A table of which some rows were looked into."""
+
+    def made(change):
+        table = read_table(work / "later.csv")
+        table["truth"] = np.where(table.pop("interested") == 1, "good", "poor")
+        change(table)
+        table.to_csv(tmp_path / "audited.csv", index=False)
+        words = ["evaluate", work / "model.mixpul", tmp_path / "audited.csv"]
+        return [*words, "--truth", "truth", "--truth-positive", "good"], table
+
+    return made
+
+
+def test_the_truth_may_be_known_of_some_rows_only(audited):
+    def forget(table):
+        table.loc[table.index % 3 > 0, "truth"] = np.nan
+
+    words, table = audited(forget)
+    truth = json.loads(run(*words, "--json").out)["truth"]
+    judged = (table["truth"].notna() & (table["bought"] == 0)).to_numpy()
+    assert truth["n_rows"] == judged.sum()
+    assert truth["prior"] == pytest.approx((table["truth"][judged] == "good").mean())
+    assert f"The truth is known of {judged.sum()} of the unlabeled rows" in run(*words).out
+
+
+def test_what_the_truth_does_not_define_is_left_open(audited):
+    def all_poor(table):
+        table.loc[table["bought"] == 0, "truth"] = "poor"
+
+    truth = json.loads(run(*audited(all_poor)[0], "--json").out)["truth"]
+    assert truth["recall"] is truth["f1"] is truth["corrected_auc"] is None
+    assert truth["precision"] == 0
+    assert truth["flagged_share"] == pytest.approx(1 - truth["accuracy"])
+
+
+def test_labels_that_the_truth_contradicts_are_counted(audited):
+    def slip(table):
+        table.loc[table.index[table["bought"] == 1][:3], "truth"] = "poor"
+
+    result = run(*audited(slip)[0], "--json")
+    assert "3 of the labeled positives are negative by the truth" in result.err
+    assert "3 of the labeled positives" in json.loads(result.out)["warnings"][-1]
+
+
+@pytest.mark.parametrize(
+    ("values", "words"),
+    [
+        (["a", "b", "c"], "The truth column 'truth' has 3 values; two were expected"),
+        (["a", "b"], "'a' and 'b', but the positive one was said to be 'good'"),
+        ([None], "The truth column 'truth' has 0 values"),
+    ],
+)
+def test_a_bad_truth_is_refused_as_such(audited, values, words):
+    def spoil(table):
+        table["truth"] = [values[k % len(values)] for k in range(len(table))]
+
+    result = run(*audited(spoil)[0])
+    assert result.code == 1
+    assert words in result.err
+    assert "--missing-is-unlabeled" not in result.err
+
+
+def test_evaluate_remembers_what_a_missing_label_means(tmp_path):
+    (tmp_path / "leads.csv").write_text(table_of(*["1", "", ""] * 30))
+    assert fit(tmp_path, "m", "--missing-is-unlabeled").code == 0
+    assert run("evaluate", tmp_path / "m", tmp_path / "leads.csv").code == 0
+
+
 def test_prior_asks_the_estimators_and_says_whether_they_agree(work):
     words = ["prior", work / "leads.csv", "--label", "bought", "--id", "customer"]
     told = json.loads(run(*words, "--estimators", "bbe,elkan-noto", "--json").out)
@@ -320,12 +413,12 @@ def test_prior_asks_the_estimators_and_says_whether_they_agree(work):
 
 
 def test_agreement():
-    def agreement(*values):
-        return table_commands._agreement({str(v): {"value": v} for v in values})
+    def of(*values):
+        return agreement({str(v): {"value": v} for v in values})
 
-    assert agreement(0.2, 0.25, 0.3) == (True, "They agree: from 0.2 (0.2) to 0.3 (0.3).")
-    assert agreement(0.01, 0.05)[0] is True
-    agree, text = agreement(0.1, 0.2, 0.6)
+    assert of(0.2, 0.25, 0.3) == (True, "They agree: from 0.2 (0.2) to 0.3 (0.3).")
+    assert of(0.01, 0.05)[0] is True
+    agree, text = of(0.1, 0.2, 0.6)
     assert agree is False
     assert "the middle is 0.2" in text
 
@@ -352,8 +445,19 @@ def test_compare_ranks_recommends_and_goes_on_where_it_stopped(work, out, monkey
     monkeypatch.setattr(MixPULClassifier, "fit", lambda *args: pytest.fail("fitted again"))
     shown = run(*words)
     assert shown.code == 0
-    assert f"Next: mixpul fit {work / 'leads.csv'}" in shown.out
+    assert f"Next: mixpul fit {work / 'leads.csv'} --label bought --id customer" in shown.out
     assert f"--method {told['recommended']}" in shown.out
+
+
+def test_the_next_command_says_of_the_table_what_this_one_said():
+    source = {
+        "positive": "sold", "missing_is_unlabeled": True, "id_column": None, "drop": ["a", "b, c"],
+        "keep": [], "categorical": [], "delimiter": ";", "encoding": None, "missing": ["?", "-"],
+    }  # fmt: skip
+    assert _compare._again(source) == [
+        "--positive", "sold", "--missing-is-unlabeled", "--drop", 'a,"b, c"',
+        "--delimiter", ";", "--missing", "?", "--missing", "-",
+    ]  # fmt: skip
 
 
 def test_if_every_method_fails_compare_does_too(work, out, monkeypatch):
@@ -495,13 +599,15 @@ def test_a_model_saved_in_python_has_no_curve_to_cut_by(work, tmp_path):
         (["--set", "random_state=3"], "--seed"),
         (["--method", "mixup"], "mixup"),
         (["--seed", "no"], "--seed"),
+        (["--id", "bought"], "--id names 'bought', the label column"),
+        (["--drop", "city,bought"], "--drop names 'bought', the label column"),
         (["--report", "{out}"], "same file"),
     ],
 )
 def test_usage_errors_of_fit_have_exit_code_two_before_any_work(
     work, out, monkeypatch, words, culprit
 ):
-    monkeypatch.setattr(table_commands, "read_table", lambda *args: pytest.fail("it began"))
+    monkeypatch.setattr(_inputs, "read_table", lambda *args: pytest.fail("it began"))
     monkeypatch.setenv("COLUMNS", "200")
     words = [word.format(out=out) for word in words]
     result = run("fit", work / "leads.csv", "--label", "bought", "-o", out, *words)
@@ -519,6 +625,9 @@ def test_usage_errors_of_fit_have_exit_code_two_before_any_work(
         ["predict", "{model}", "{new}", "-o", "-", "--json"],
         ["predict", "{model}", "{new}"],
         ["prior", "{new}", "--label", "city", "--estimators", "guess"],
+        ["prior", "{new}", "--label", "city", "--estimators", ","],
+        ["compare", "{new}", "--label", "city", "--methods", "", "-o", "f"],
+        ["evaluate", "{model}", "{new}", "--prior", "2"],
         ["compare", "{new}", "--label", "city", "--methods", "mixpul,guess", "-o", "f"],
         ["fit", "{new}"],
     ],
@@ -543,7 +652,7 @@ def test_an_output_that_exists_is_refused_before_any_work(work, tmp_path, monkey
     words = ["fit", work / "leads.csv", "--label", "bought", *SETTINGS]
     words += [word for pair in paths.items() for word in pair]
     with monkeypatch.context() as patch:
-        patch.setattr(table_commands, "read_table", lambda *args: pytest.fail("the work began"))
+        patch.setattr(_inputs, "read_table", lambda *args: pytest.fail("the work began"))
         result = run(*words)
     assert result.code == 1
     assert_one_sentence(result.err)
@@ -588,6 +697,17 @@ def test_a_folder_that_cannot_be_made_is_refused(work, out, path, words):
     assert words in result.err
 
 
+@contextmanager
+def limited_files(n_bytes):
+    """No file may grow beyond `n_bytes`, as if the disk were full by then."""
+    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (n_bytes, limits[1]))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+
+
 @pytest.mark.parametrize("command", ["fit", "predict"])
 def test_a_full_disk_leaves_nothing_behind(work, tmp_path, command):
     target = tmp_path / "out.csv"
@@ -595,16 +715,44 @@ def test_a_full_disk_leaves_nothing_behind(work, tmp_path, command):
         "fit": ["fit", work / "leads.csv", "--label", "bought", *SETTINGS, "-o", target],
         "predict": ["predict", work / "model.mixpul", work / "new.csv", "-o", target],
     }[command]
-    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
-    resource.setrlimit(resource.RLIMIT_FSIZE, (4096, limits[1]))
-    try:
+    with limited_files(4096):
         result = run(*words)
-    finally:
-        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
     assert result.code == 1
     assert_one_sentence(result.err)
     assert "was not written: File too large" in result.err
     assert list(tmp_path.iterdir()) == []
+
+
+def test_a_page_that_does_not_fit_leaves_the_model(work, tmp_path):
+    model = tmp_path / "m"
+    with limited_files(2 * (work / "model.mixpul").stat().st_size):
+        result = fit(work, model, "--report", tmp_path / "page.html")
+    assert result.code == 1
+    assert_one_sentence(result.err)
+    assert f"The model {str(model)!r} is; make room" in result.err
+    assert list(tmp_path.iterdir()) == [model]
+
+
+def test_a_comparison_that_does_not_fit_can_go_on(work, out):
+    words = ["compare", work / "leads.csv", "--label", "bought", "--methods", "pnu", "-o", out]
+    with limited_files(4096):
+        result = run(*words, "--folds", "2")
+    assert result.code == 1
+    assert_one_sentence(result.err)
+    assert "Make room. The same command goes on" in result.err
+    assert list(out.iterdir()) == []
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no /dev/full")
+@pytest.mark.parametrize("command", ["predict", "inspect"])
+def test_a_standard_output_that_is_full_is_named(work, command):
+    words = {"predict": [work / "new.csv", "-o", "-"], "inspect": []}[command]
+    with open("/dev/full", "wb") as full:
+        arguments = [sys.executable, "-m", "mixpul", command, work / "model.mixpul", *words]
+        done = subprocess.run(arguments, stdout=full, stderr=subprocess.PIPE, check=False)
+    assert done.returncode == 1
+    assert_one_sentence(done.stderr.decode())
+    assert b"Standard output" in done.stderr
 
 
 @pytest.mark.parametrize(("sent", "code"), [(signal.SIGINT, 130), (signal.SIGKILL, -9)])
@@ -629,7 +777,7 @@ def test_an_interrupted_comparison_says_that_it_can_go_on(work, out, monkeypatch
     def interrupted(*args, **kwargs):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(table_commands, "compare_methods", interrupted)
+    monkeypatch.setattr(_compare, "compare_methods", interrupted)
     result = run("compare", work / "leads.csv", "--label", "bought", "-o", out)
     assert result.code == 130
     assert "goes on where it stopped" in result.err

@@ -9,11 +9,11 @@ from urllib.parse import unquote
 import numpy as np
 import pytest
 
-from browser import Browser
+from browser import contrast
 from mixpul import MixPULClassifier, charts, datasets
 from mixpul.assess import assess, compare
-from mixpul.table_report import comparison_page, nearest, percent, readout, table_page
-from test_report import contrast
+from mixpul.table_report import comparison_page, readout, table_page
+from mixpul.table_report._numbers import nearest, percent
 
 ATTACK = "<script>alert(1)</script>"
 SPITE = "</script><!--<script>\u2028'\"&"
@@ -377,13 +377,6 @@ def test_a_cursor_carries_the_ends_of_its_axis():
 
 
 @pytest.fixture(scope="module")
-def browser(tmp_path_factory):
-    browser = Browser(tmp_path_factory.mktemp("profile"))
-    yield browser
-    browser.quit()
-
-
-@pytest.fixture(scope="module")
 def page(assessment, tmp_path_factory):
     path = tmp_path_factory.mktemp("page") / "report.html"
     path.write_text(table_page(assessment), encoding="utf-8")
@@ -511,7 +504,7 @@ def test_buttons_go_to_the_suggested_cuts(browser, page, assessment):
     points = assessment["thresholds"]["threshold"]
     buttons = browser.driver.find_elements("css selector", "[data-place]")
     assert len(buttons) == len(assessment["suggested"]) == 4
-    cuts = assessment["suggested"].values()
+    cuts = sorted(assessment["suggested"].values())
     for button, value in reversed(list(zip(buttons, cuts, strict=True))):
         button.click()
         assert float(shown(browser)["exact"]) == points[nearest(points, value)]

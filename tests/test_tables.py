@@ -3,8 +3,10 @@
 import gzip
 import io
 import json
+import os
 import subprocess
 import sys
+import threading
 import warnings
 from datetime import date, datetime
 from decimal import Decimal
@@ -129,6 +131,20 @@ def test_a_delimiter_a_decimal_comma_and_words_for_missing_can_be_given(tmp_path
     pd.testing.assert_frame_equal(frame, pd.DataFrame({"a": [1.5, 2.5], "b": [np.nan, 7.0]}))
 
 
+def test_a_tab_may_be_typed_as_it_is_written_in_programs(tmp_path):
+    path = written(tmp_path / "t.csv", "a\tb\n1\tx,y\n")
+    assert read_table(path, delimiter=r"\t")["b"].tolist() == ["x,y"]
+
+
+@pytest.mark.parametrize("setting", [{"delimiter": ";;"}, {"decimal": "point"}])
+def test_delimiters_and_decimal_signs_are_one_character(tmp_path, setting):
+    path = written(tmp_path / "t.csv", "a;b\n1;2\n")
+    (value,) = setting.values()
+    assert f"is one character, such as a comma; got {value!r}" in refusal(
+        read_table, path, **setting
+    )
+
+
 def test_a_table_of_one_column_and_cells_with_line_breaks_are_read(tmp_path):
     path = written(tmp_path / "table.csv", 'text\n"first\nsecond"\nthird\n')
     assert read_table(path)["text"].tolist() == ["first\nsecond", "third"]
@@ -190,6 +206,39 @@ write_table(stream_table("-", kinds={"b": "text", "a": "number"}), "-")
     np.testing.assert_array_equal(frame["a"], np.arange(300_000))
 
 
+def test_a_named_pipe_is_read_once(tmp_path):
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    rows = "".join(f"{k},x\n" for k in range(1000))
+    for read in (read_table, lambda path: together(stream_table(path))):
+        writer = threading.Thread(target=pipe.write_text, args=("a,b\n" + rows,))
+        writer.start()
+        assert read(pipe)["a"].tolist() == list(range(1000))
+        writer.join()
+
+
+def test_a_bad_row_of_a_slow_standard_input_ends_the_process_in_order():
+    # Arrow still waits for the rest of the input when the interpreter is about to go.
+    program = """
+import io, sys, time
+from types import SimpleNamespace
+from mixpul.tables import stream_table
+
+class Slow(io.BytesIO):
+    def read(self, n=-1):
+        time.sleep(0.1)
+        return super().read(n)
+
+sys.stdin = SimpleNamespace(buffer=Slow(b"a,b\\n1,2\\n3\\n" + b"1,2\\n" * 3_000_000))
+try:
+    list(stream_table("-"))
+except ValueError as error:
+    print(error)
+"""
+    out = run_python(program)  # which looks at the return code
+    assert "of standard input has 1 cell where the header has 2" in out
+
+
 # -- what can be wrong with a file ----------------------------------------------------------
 
 # Name, content, words of the refusal.
@@ -237,6 +286,15 @@ def test_missing_files_and_folders_are_named(tmp_path, read):
     assert "did you mean 'people.csv'?" in sentence
     assert "check the path" in refusal(read, tmp_path / "no" / "x.csv", error=FileNotFoundError)
     assert "is a folder" in refusal(read, tmp_path)
+
+
+def test_a_sheet_is_no_table_yet(tmp_path):
+    path = tmp_path / "t.xlsx"
+    path.write_bytes(b"PK\x03\x04 and so on")
+    assert refusal(read_table, path) == (
+        f"{str(path)!r} should be CSV, Parquet or Feather, but its first bytes are those of Excel "
+        "or zip data; save the sheet as CSV."
+    )
 
 
 @pytest.mark.parametrize("read", [read_table, stream_table])
@@ -307,7 +365,7 @@ BAD_LABELS = {
     "one value": ([1] * 40, {}, "is 1 in all 40 rows.*add rows of the other kind"),
     "three values": ([0, 1, 2] * 20, {}, "has 3 values .0, 1, 2.*PU labels are two"),
     "text": (["a", "b"] * 20, {}, "'a' and 'b'; say which one.*--positive"),
-    "wrong positive": ([0, 1] * 20, {"positive": "yes"}, "0 and 1; .* said to be 'yes'"),
+    "wrong positive": ([0, 1] * 20, {"positive": "yes"}, "0 and 1, .* said to be 'yes'"),
     "gaps": ([1, None] * 20, {}, "missing in 20 of 40 rows; if that means unlabeled.*--missing"),
     "all gaps": ([None] * 9, {"missing_is_unlabeled": True}, "missing in all 9 rows"),
     "two values and gaps": ([0, 1, None] * 9, {"missing_is_unlabeled": True}, "2 values and gaps"),
@@ -326,6 +384,18 @@ def test_an_absent_label_column_is_named_with_what_comes_near():
     frame = pd.DataFrame({"x": [1], "Fraud": [1]})
     assert "no column 'fraud'; did you mean 'Fraud'?" in refusal(split_label, frame, "fraud")
     assert "no column 'zzz'; it has 'x', 'Fraud'" in refusal(split_label, frame, "zzz")
+
+
+@pytest.mark.parametrize(
+    ("values", "words"),
+    [
+        ([np.nan] * 3, "is missing in all 3 rows"),
+        ([1.0, 2.0, 3.0, np.nan], "has 3 values and gaps (1, 2, 3)"),
+        ([0.0, 0.0], "is 0 in all 2 rows"),
+    ],
+)
+def test_what_is_wrong_with_labels_is_said_as_they_look_in_the_file(values, words):
+    assert words in refusal(split_label, pd.DataFrame({"x": 1, "y": values}), "y")
 
 
 @pytest.mark.parametrize("value", [1, True, "yes", 0])
@@ -534,6 +604,34 @@ def test_ids_and_free_text_are_left_out_unless_kept():
     assert noted(kept)["amount"]["note"] == "left out as asked"
 
 
+@pytest.mark.parametrize(
+    ("name", "is_id"),
+    [("customerId", True), ("userid", True), ("ID", True), ("paid", False), ("valid", False)],
+)
+def test_names_of_ids_are_told_from_words_that_end_alike(name, is_id):
+    values = np.random.default_rng(0).choice(10**9, 300, replace=False)
+    model = TableInput().fit(pd.DataFrame({name: values, "x": values % 7}))
+    assert (name not in model.kinds_) == is_id
+
+
+def test_dates_stored_as_text_are_dates(table):
+    for form in ("%Y-%m-%d", "%Y-%m-%dT%H:%M:%S", "%Y-%m-%d %H:%M:%S.%f"):
+        text = table.assign(since=table["since"].dt.strftime(form))
+        model = TableInput().fit(text)
+        assert model.kinds_["since"] == "date"
+        dates = text.assign(since=pd.to_datetime(text["since"]))
+        np.testing.assert_array_equal(model.transform(dates), model.transform(text))
+    almost = text.assign(since=[*text["since"][:-1], "soon"])
+    assert noted(TableInput().fit(almost))["since"]["kind"] == "text"
+    codes = TableInput(categorical=["since"], keep=["since"]).fit(text)
+    assert noted(codes)["since"]["kind"] == "text"
+
+
+def test_numbers_stored_as_text_are_pointed_out():
+    frame = pd.DataFrame({"x": [str(k / 7) for k in range(100)], "y": np.arange(100) % 7})
+    assert "all are numbers stored as text" in noted(TableInput().fit(frame))["x"]["note"]
+
+
 def test_numbers_that_a_word_turns_into_text_are_pointed_out(tmp_path):
     numbers = [f"{i / 7:.3f}" for i in range(100)]
     path = written(tmp_path / "t.csv", "x,y\n" + "".join(f"{n},1\n{n}5,2\n" for n in numbers))
@@ -632,7 +730,9 @@ def test_names_of_columns_in_parameters_must_exist(table):
 
 def test_a_table_without_a_useful_column_is_refused():
     sentence = refusal(TableInput().fit, pd.DataFrame({"a": [1, 1], "b": [None, None]}))
-    assert "no column to learn from ('a': constant; 'b': all values are missing)" in sentence
+    assert "no column to learn from ('a': constant; 'b': all values are missing); add" in sentence
+    assert "stored as text" not in sentence
+    assert "it has none at all" in refusal(TableInput().fit, pd.DataFrame(index=range(3)))
 
 
 class Speaker:
@@ -762,7 +862,9 @@ def test_kept_columns_must_exist_and_be_others_than_those_added(fitted, table):
     sentence = refusal(score_stream, fitted, batches_of(table), keep=["Id"])
     assert "no column 'Id'; did you mean 'id'?" in sentence
     named = table.assign(score=1)
-    assert "named 'score'" in refusal(score_stream, fitted, batches_of(named), keep=["score"])
+    sentence = refusal(score_stream, fitted, batches_of(named), keep=["score"])
+    assert "'score' cannot be kept" in sentence
+    assert "rename it" in sentence
 
 
 # -- writing --------------------------------------------------------------------------------

@@ -33,7 +33,7 @@ from mixpul._validation import (
 from mixpul.augment import AUGMENTATIONS, AugmentSpec, make_augment
 from mixpul.checkpoint import Checkpoint, fingerprint
 from mixpul.nets import NETS, Averaged, NetSpec, make_net, refresh_batch_norm
-from mixpul.selection import EpochAverage
+from mixpul.selection import PU_AUC, Criterion, EpochAverage
 from mixpul.training import (
     Batch,
     PUBatches,
@@ -187,8 +187,8 @@ class NeuralPUClassifier(PUClassifier):
 
     With `cross_fitting` = k the labeled and the unlabeled rows are dealt into k folds and k
     networks train side by side, each without one fold. Their logits on the rows they have not
-    seen give an honest PU-AUC after every epoch, by which epochs are weighed (`EpochAverage`); the
-    classifier is the mean of the k networks.
+    seen judge every epoch honestly, by PU-AUC or what the method names, and epochs are weighed by
+    it (`EpochAverage`); the classifier is the mean of the k networks.
     """
 
     _parameter_constraints: dict = {
@@ -211,6 +211,9 @@ class NeuralPUClassifier(PUClassifier):
         "checkpoint": [str, PathLike, None],
         "verbose": ["verbose"],
     }
+
+    # By which held-out rows judge an epoch; a method may have its own.
+    _criterion: Criterion = PU_AUC
 
     net_: nn.Module
 
@@ -375,6 +378,7 @@ class NeuralPUClassifier(PUClassifier):
             rows,
             is_positive,
             self.patience if self.early_stopping else None,
+            self._criterion,
         )
 
         mixed_precision = self._mixed_precision(members[0], rows)

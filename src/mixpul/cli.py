@@ -1,8 +1,12 @@
 """The command line: `mixpul --help`."""
 
+import csv
+import errno
 import os
 import sys
+from collections.abc import Callable
 from enum import StrEnum
+from functools import wraps
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -28,7 +32,10 @@ def main() -> None:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(1)
     except (ValueError, OSError, ImportError) as error:
-        print(f"mixpul: {error}", file=sys.stderr)
+        # Files of ours that do not fit are named where they are written.
+        is_full = getattr(error, "errno", None) == errno.ENOSPC
+        sentence = "Standard output cannot be written: no space is left." if is_full else error
+        print(f"mixpul: {sentence}", file=sys.stderr)
         sys.exit(1)
 
 
@@ -72,6 +79,13 @@ def demo(
     run(out, c, seed)
 
 
+class Preset(StrEnum):
+    """Keys of `paper.PRESETS`."""
+
+    paper = "paper"
+    cpu = "cpu"
+
+
 @app.command()
 def reproduce(
     target: Annotated[
@@ -110,6 +124,26 @@ def reproduce(
     pack: Annotated[
         bool, typer.Option("--pack", help="Gather the results into one file per target at the end.")
     ] = False,
+    preset: Annotated[
+        Preset | None,
+        typer.Option(
+            help="How CIFAR-10 is learned: paper, as published, for a GPU; cpu, a small network, "
+            "for minutes. By default whichever the machine is made for.",
+            show_default=False,
+        ),
+    ] = None,
+    subset: Annotated[
+        int | None,
+        typer.Option(
+            min=10,
+            help="Train and test on so many rows only; no report counts it.",
+            show_default=False,
+        ),
+    ] = None,
+    epochs: Annotated[
+        int | None,
+        typer.Option(min=1, help="Train so long only; no report counts it.", show_default=False),
+    ] = None,
 ) -> None:
     """Run a table or figure of the paper; stopped at any moment, it goes on where it stopped.
 
@@ -127,6 +161,8 @@ def reproduce(
         dry_run=dry_run,
         scheduler=scheduler,
         pack=pack,
+        preset=preset and preset.value,
+        shortened={k: v for k, v in {"subset": subset, "epochs": epochs}.items() if v is not None},
     )
     if failures:
         raise typer.Exit(1)
@@ -184,13 +220,22 @@ MissingLabelOption = Annotated[
     bool, typer.Option("--missing-is-unlabeled", help="A missing label means unlabeled.")
 ]
 IdOption = Annotated[str | None, typer.Option("--id", help="Column that names the rows.")]
-DropOption = Annotated[str, typer.Option(metavar="A,B", help="Columns to leave out.")]
-KeepOption = Annotated[
-    str, typer.Option(metavar="A,B", help="Columns to use even if they look like ids.")
-]
-CategoricalOption = Annotated[
-    str, typer.Option(metavar="A,B", help="Columns of numbers that are codes.")
-]
+
+
+def names(text: str) -> list[str]:
+    """Names with commas between them; one that holds a comma goes in double quotes."""
+    cells = next(csv.reader([text], skipinitialspace=True), [])
+    return [name.strip() for name in cells if name.strip()]
+
+
+def names_option(about: str) -> Any:
+    return typer.Option(metavar="A,B", parser=names, help=about)
+
+
+# Any: the parser takes the default, which is text, and gives a list.
+DropOption = Annotated[Any, names_option("Columns to leave out.")]
+KeepOption = Annotated[Any, names_option("Columns to use even if they look like ids.")]
+CategoricalOption = Annotated[Any, names_option("Columns of numbers that are codes.")]
 SeedOption = Annotated[int, typer.Option(min=0, help="The same seed gives the same result.")]
 ForceOption = Annotated[bool, typer.Option("--force", help="Replace output files that exist.")]
 JsonOption = Annotated[
@@ -223,19 +268,21 @@ MissingOption = Annotated[
 ]
 
 
-def reading(
-    delimiter: str | None, encoding: str | None, decimal: str | None, missing: list[str] | None
-) -> dict[str, Any]:
-    return {
-        "delimiter": delimiter, "encoding": encoding, "decimal": decimal, "missing": missing or []
-    }  # fmt: skip
+def table_command(declared: Callable[..., None]) -> Callable[..., None]:
+    """Run the function of the same name in `table_commands` with what was typed."""
 
+    @wraps(declared)
+    def run(**typed: Any) -> None:
+        # Imported here: it takes seconds, --help should not.
+        from mixpul import table_commands
 
-def names(text: str) -> list[str]:
-    return [name.strip() for name in text.split(",") if name.strip()]
+        getattr(table_commands, declared.__name__)(**typed)
+
+    return run
 
 
 @app.command()
+@table_command
 def fit(
     table: TableArgument,
     label: LabelOption,
@@ -248,7 +295,11 @@ def fit(
     method: Annotated[Method, typer.Option(help="How to learn.")] = Method.mixpul,
     settings: Annotated[
         list[str] | None,
-        typer.Option("--set", metavar="NAME=VALUE", help="A setting of the method."),
+        typer.Option(
+            "--set",
+            metavar="NAME=VALUE",
+            help="A setting of the method, such as n_epochs=10; may be given several times.",
+        ),
     ] = None,
     seed: SeedOption = 0,
     out: Annotated[Path, typer.Option("-o", "--out", help="The model file to write.")] = Path(
@@ -268,29 +319,10 @@ def fit(
 
     Example: [bold]mixpul fit leads.csv --label bought --id customer --report leads.html[/bold]
     """
-    from mixpul import table_commands
-
-    table_commands.fit(
-        table,
-        label,
-        positive=positive,
-        missing_is_unlabeled=missing_is_unlabeled,
-        id_column=id_column,
-        drop=names(drop),
-        keep=names(keep),
-        categorical=names(categorical),
-        method=method.value,
-        settings=settings or [],
-        seed=seed,
-        out=out,
-        report=report,
-        force=force,
-        reading=reading(delimiter, encoding, decimal, missing),
-        as_json=as_json,
-    )
 
 
 @app.command()
+@table_command
 def compare(
     table: TableArgument,
     label: LabelOption,
@@ -303,9 +335,7 @@ def compare(
     drop: DropOption = "",
     keep: KeepOption = "",
     categorical: CategoricalOption = "",
-    methods: Annotated[
-        str, typer.Option(metavar="A,B", help=f"Some of {', '.join(Method)}; or all.")
-    ] = "all",
+    methods: Annotated[Any, names_option(f"Some of {', '.join(Method)}; or all.")] = "all",
     folds: Annotated[int, typer.Option(min=2, help="Every method is fitted once per fold.")] = 5,
     seed: SeedOption = 0,
     delimiter: DelimiterOption = None,
@@ -318,27 +348,10 @@ def compare(
 
     Example: [bold]mixpul compare leads.csv --label bought --methods mixpul,nnpu -o methods[/bold]
     """
-    from mixpul import table_commands
-
-    table_commands.compare(
-        table,
-        label,
-        positive=positive,
-        missing_is_unlabeled=missing_is_unlabeled,
-        id_column=id_column,
-        drop=names(drop),
-        keep=names(keep),
-        categorical=names(categorical),
-        methods=names(methods),
-        n_folds=folds,
-        seed=seed,
-        out=out,
-        reading=reading(delimiter, encoding, decimal, missing),
-        as_json=as_json,
-    )
 
 
 @app.command()
+@table_command
 def predict(
     model: ModelArgument,
     table: TableArgument,
@@ -361,21 +374,10 @@ def predict(
 
     Example: [bold]mixpul predict model.mixpul new.csv -o scores.csv --threshold recall=0.9[/bold]
     """
-    from mixpul import table_commands
-
-    table_commands.predict(
-        model,
-        table,
-        out=out,
-        id_column=id_column,
-        threshold=threshold,
-        force=force,
-        reading=reading(delimiter, encoding, decimal, missing),
-        as_json=as_json,
-    )
 
 
 @app.command()
+@table_command
 def evaluate(
     model: ModelArgument,
     table: TableArgument,
@@ -386,7 +388,8 @@ def evaluate(
     positive: PositiveOption = None,
     missing_is_unlabeled: MissingLabelOption = False,
     truth: Annotated[
-        str | None, typer.Option(help="Column of the true classes, to compare with.")
+        str | None,
+        typer.Option(help="Column of the true classes, to compare with; gaps are not known."),
     ] = None,
     truth_positive: Annotated[
         str | None, typer.Option(help="Its value that means positive.")
@@ -407,25 +410,10 @@ def evaluate(
 
     Example: [bold]mixpul evaluate model.mixpul later.csv --label bought --truth interested[/bold]
     """
-    from mixpul import table_commands
-
-    table_commands.evaluate(
-        model,
-        table,
-        label=label,
-        positive=positive,
-        missing_is_unlabeled=missing_is_unlabeled,
-        truth=truth,
-        truth_positive=truth_positive,
-        prior=prior,
-        threshold=threshold,
-        seed=seed,
-        reading=reading(delimiter, encoding, decimal, missing),
-        as_json=as_json,
-    )
 
 
 @app.command()
+@table_command
 def prior(
     table: TableArgument,
     label: LabelOption,
@@ -436,7 +424,7 @@ def prior(
     keep: KeepOption = "",
     categorical: CategoricalOption = "",
     estimators: Annotated[
-        str, typer.Option(metavar="A,B", help="Some of bbe, dedpul, tice, km, pen-l1, elkan-noto.")
+        Any, names_option("Some of bbe, dedpul, tice, km, pen-l1, elkan-noto; or all.")
     ] = "all",
     seed: SeedOption = 0,
     delimiter: DelimiterOption = None,
@@ -449,30 +437,12 @@ def prior(
 
     Example: [bold]mixpul prior leads.csv --label bought --estimators bbe,dedpul[/bold]
     """
-    from mixpul import table_commands
-
-    table_commands.prior(
-        table,
-        label,
-        positive=positive,
-        missing_is_unlabeled=missing_is_unlabeled,
-        id_column=id_column,
-        drop=names(drop),
-        keep=names(keep),
-        categorical=names(categorical),
-        estimators=names(estimators),
-        seed=seed,
-        reading=reading(delimiter, encoding, decimal, missing),
-        as_json=as_json,
-    )
 
 
 @app.command()
+@table_command
 def inspect(model: ModelArgument, as_json: JsonOption = False) -> None:
     """Show what is in a model file, without running anything from it.
 
     Example: [bold]mixpul inspect model.mixpul --json[/bold]
     """
-    from mixpul import table_commands
-
-    table_commands.inspect(model, as_json=as_json)

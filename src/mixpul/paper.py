@@ -7,7 +7,16 @@ from typing import Any, NamedTuple
 from mixpul.datasets import BUNDLED
 from mixpul.experiments import Trial
 
-__all__ = ["TARGETS", "TOLD", "Published", "Target", "matches", "parse_only", "trials_of"]
+__all__ = [
+    "PRESETS",
+    "TARGETS",
+    "TOLD",
+    "Published",
+    "Target",
+    "matches",
+    "parse_only",
+    "trials_of",
+]
 
 FREQUENCIES = (0.01, 0.05, 0.1, 0.2, 0.4)
 PUBLISHED_SETS = ("ethn", *BUNDLED)
@@ -23,6 +32,8 @@ OUR_METHODS = (
 )
 # How the recipe of a trial ends whose method was given the true class prior.
 TOLD = ", true prior"
+# Targets by the way CIFAR-10 is learned: as published, made for a GPU, or within minutes on a CPU.
+PRESETS = {"paper": "cifar10", "cpu": "cifar10-cpu"}
 PRIOR_LINES = ("bbe", "dedpul", "tice", "km", "pen-l1", "elkan-noto")
 
 
@@ -184,6 +195,17 @@ TARGETS = {
             extra_methods=("MixPUL as published",),
         ),
         Target(
+            "cifar10-cpu",
+            "Error on CIFAR-10 with a small network, trained on a CPU",
+            ("cifar10",),
+            ("nnPU", "uPU", "MixPUL"),
+            "n_positive",
+            _PICTURES,
+            "error",
+            3,
+            _cells(_CIFAR10, _PICTURES, 0.01),
+        ),
+        Target(
             "rn-mining",
             "AUC by the way reliable negatives are mined",
             ("titanic",),
@@ -229,7 +251,14 @@ TARGETS = {
 }
 
 
-def trials_of(target: str, *, runs: int | None = None, only: str = "") -> list[Trial]:
+def trials_of(
+    target: str,
+    *,
+    runs: int | None = None,
+    only: str = "",
+    preset: str | None = None,
+    shortened: Mapping[str, int] | None = None,
+) -> list[Trial]:
     """The trials of a target, all cells of the first seed first.
 
     Parameters
@@ -240,6 +269,11 @@ def trials_of(target: str, *, runs: int | None = None, only: str = "") -> list[T
         Seeds 0 to runs - 1; by default as many as the target says.
     only : str
         ``"method=nnPU,method=MixPUL,c=0.1"`` keeps trials that match one value of each key.
+    preset : {'paper', 'cpu'}, optional
+        How CIFAR-10 is learned, 'paper' by default; 'cpu' stands for the target 'cifar10-cpu'.
+    shortened : dict, optional
+        ``{"subset": n_rows, "epochs": n_epochs}``, either or both: trials that show that all
+        parts work together. Their results are kept apart, and no report counts them.
 
     Examples
     --------
@@ -249,12 +283,19 @@ def trials_of(target: str, *, runs: int | None = None, only: str = "") -> list[T
     """
     if target != "all" and target not in TARGETS:
         raise ValueError(f"No target {target!r}; there are: {', '.join(TARGETS)}, all.")
+    if preset not in (None, *PRESETS):
+        raise ValueError(f"No preset {preset!r}; there are: {', '.join(PRESETS)}.")
     chosen = parse_only(only)
-    names = TARGETS if target == "all" else (target,)
+    wanted = PRESETS[preset or "paper"]
+    unwanted = set(PRESETS.values()) - {wanted}
+    if target == "all":
+        names = [name for name in TARGETS if name not in unwanted]
+    else:
+        names = [wanted if preset and target in PRESETS.values() else target]
     return [
         trial
         for name in names
-        for trial in _grid(TARGETS[name], TARGETS[name].runs if runs is None else runs)
+        for trial in _grid(TARGETS[name], TARGETS[name].runs if runs is None else runs, shortened)
         if matches(trial, chosen)
     ]
 
@@ -303,12 +344,12 @@ def _same(own: Any, value: str) -> bool:
         raise ValueError(f"--only takes a number here; got {value!r}.") from None
 
 
-def _grid(target: Target, runs: int) -> Iterator[Trial]:
+def _grid(target: Target, runs: int, shortened: Mapping[str, int] | None = None) -> Iterator[Trial]:
     from mixpul.protocol import make_trial  # imports torch
 
     for seed in range(runs):
         for dataset in (*target.datasets, *target.extra_datasets):
             for value in target.values:
                 for method in (*target.methods, *target.extra_methods):
-                    settings = {target.setting: value}
+                    settings = {target.setting: value, **(shortened or {})}
                     yield make_trial(target.name, dataset, method, seed, settings)

@@ -5,6 +5,7 @@ import time
 import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, NamedTuple, Self
 
 import numpy as np
@@ -169,20 +170,44 @@ METHODS: dict[str, Method] = {
     "without L_U": Method(WatchedMixPUL.from_paper(beta=0.0)),
     "without L_PU": Method(WatchedMixPUL.from_paper(gamma=0.0)),
 }
-# On pictures all methods train the paper's network for them.
-_PICTURES: dict[str, Any] = {"net": "allconv13", "n_epochs": 200, "batch_size": 128}
-_SINGLE: dict[str, Any] = {"cross_fitting": None, "max_steps": None}
-PICTURE_METHODS: dict[str, Method] = {
-    "nnPU": Method(NNPUClassifier(**_PICTURES, **_SINGLE, learning_rate=1e-5), true_prior=True),
-    # The paper trains uPU for less than ten epochs, because it overfits.
-    "uPU": Method(
-        UPUClassifier(model="mlp", **_PICTURES | {"n_epochs": 9}, **_SINGLE, learning_rate=1e-5),
-        true_prior=True,
-    ),
-    "MixPUL": Method(MixPULClassifier(**_PICTURES, **_SINGLE)),
-    "MixPUL as published": Method(
-        MixPULClassifier.from_paper(net="allconv13", learning_rate=1e-5),
-    ),
+# On CIFAR-10 all methods train the paper's network for it, made for a GPU ...
+_ON_GPU: dict[str, Any] = {
+    "net": "allconv13",
+    "n_epochs": 200,
+    "batch_size": 128,
+    "max_steps": None,
+    "cross_fitting": None,
+    "precision": "auto",
+}
+# ... or a small one, for minutes.
+_ON_CPU: dict[str, Any] = {
+    "net": "small-conv",
+    "augment": ("flip", "shift"),
+    "n_epochs": 16,
+    "max_steps": 50,
+    "batch_size": 64,
+    "cross_fitting": None,
+    "validation_fraction": 0.1,
+    "weight_decay": 5e-4,
+}
+PICTURE_METHODS: dict[str, dict[str, Method]] = {
+    "cifar10": {
+        "nnPU": Method(NNPUClassifier(**_ON_GPU, learning_rate=1e-5), true_prior=True),
+        # The paper trains uPU for less than ten epochs, because it overfits.
+        "uPU": Method(
+            UPUClassifier(model="mlp", **_ON_GPU | {"n_epochs": 9}, learning_rate=1e-5),
+            true_prior=True,
+        ),
+        "MixPUL": Method(MixPULClassifier(**_ON_GPU)),
+        "MixPUL as published": Method(
+            MixPULClassifier.from_paper(net="allconv13", learning_rate=1e-5),
+        ),
+    },
+    "cifar10-cpu": {
+        "nnPU": Method(NNPUClassifier(**_ON_CPU), true_prior=True),
+        "uPU": Method(UPUClassifier(model="mlp", **_ON_CPU), true_prior=True),
+        "MixPUL": Method(MixPULClassifier(**_ON_CPU)),
+    },
 }
 
 
@@ -198,15 +223,27 @@ def make_trial(
     target: str, dataset: str, method: str, seed: int, settings: dict[str, Any]
 ) -> Trial:
     """A trial of one of `METHODS`, with its parameters as the recipe."""
-    own = _method(dataset, method)
+    own = _method(target, method)
     text = recipe(own.model) + (TOLD if own.true_prior else "")
     return Trial(target, dataset, method, seed, settings, text)
 
 
-def perform(trial: Trial, data: str | os.PathLike | None = None) -> dict[str, Any]:
-    """Fit and score; `data` is the folder of data sets that are not bundled."""
+def perform(
+    trial: Trial,
+    data: str | os.PathLike | None = None,
+    results: str | os.PathLike | None = None,
+) -> dict[str, Any]:
+    """Fit and score.
+
+    `data` is the folder of data sets that are not bundled, `results` that of results: trainings
+    on pictures, which are long, leave a checkpoint there to go on from.
+    """
     split = pu_split(trial.dataset, trial.seed, trial.settings, data)
-    model = _own(_method(trial.dataset, trial.method), trial.seed, split.pu.prior)
+    model = _own(_method(trial.target, trial.method), trial.seed, split.pu.prior)
+    if "epochs" in trial.settings and "n_epochs" in model.get_params():
+        model.set_params(n_epochs=trial.settings["epochs"])
+    if trial.target in PICTURE_METHODS and results is not None:
+        model.set_params(checkpoint=Path(results) / trial.target / f"{trial.id}.checkpoint")
     pipeline = prepared(trial.dataset, model)
     X_train = pipeline[:-1].fit_transform(split.pu.X) if len(pipeline) > 1 else split.pu.X
     X_test = pipeline[:-1].transform(split.X_test) if len(pipeline) > 1 else split.X_test
@@ -247,6 +284,8 @@ def pu_split(
     labeled, all other rows unlabeled. "mnist-0vK": zeros against the digit K, and "cifar10":
     vehicles against animals, with the train and test parts they come with.
     """
+    X: NDArray
+    X_test: NDArray
     if source_of(dataset) == "mnist":
         X, y, X_test, y_test = datasets.mnist_pair(int(dataset[-1]), data=data)
     elif dataset == "cifar10":
@@ -254,7 +293,12 @@ def pu_split(
     else:
         X, y = datasets.load(dataset, data=data, return_X_y=True)
         X, X_test, y, y_test = datasets.paper_split(X, y, random_state=seed)
-    pu = datasets.make_pu(X, y, **settings, scheme="single", random_state=seed)
+    if "subset" in settings:
+        random, n = np.random.default_rng(seed), settings["subset"]
+        some, others = random.permutation(len(X))[:n], random.permutation(len(X_test))[:n]
+        X, y, X_test, y_test = X[some], y[some], X_test[others], y_test[others]
+    labeled = {key: settings[key] for key in ("c", "n_positive") if key in settings}
+    pu = datasets.make_pu(X, y, **labeled, scheme="single", random_state=seed)
     return Split(pu, X_test, y_test)
 
 
@@ -271,8 +315,8 @@ def prepared(dataset: str, classifier: Any) -> Pipeline:
     return make_pipeline(*logs, StandardScaler(), classifier)
 
 
-def _method(dataset: str, name: str) -> Method:
-    return (PICTURE_METHODS if dataset == "cifar10" else METHODS)[name]
+def _method(target: str, name: str) -> Method:
+    return PICTURE_METHODS.get(target, METHODS)[name]
 
 
 def _own(method: Method, seed: int, prior: float) -> Any:

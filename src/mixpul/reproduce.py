@@ -3,6 +3,7 @@
 from functools import partial
 from pathlib import Path
 
+import torch
 from rich.console import Console
 from rich.markup import escape
 
@@ -16,7 +17,7 @@ from mixpul.experiments import (
     plan,
     run,
 )
-from mixpul.paper import trials_of
+from mixpul.paper import PRESETS, trials_of
 from mixpul.protocol import perform, source_of
 
 __all__ = ["reproduce"]
@@ -33,10 +34,15 @@ def reproduce(
     dry_run: bool = False,
     scheduler: str | None = None,
     pack: bool = False,
+    preset: str | None = None,
+    shortened: dict[str, int] | None = None,
 ) -> int:
     """Run what is left of a target into the folder `out`; gives the number of failed trials."""
     console = Console(highlight=False, soft_wrap=True)
-    trials = trials_of(target, runs=runs, only=only)
+    if preset is None and target in ("all", *PRESETS.values()):
+        preset = "paper" if torch.cuda.is_available() else "cpu"
+        console.print(f"CIFAR-10: preset {preset}; --preset takes {' or '.join(PRESETS)}.")
+    trials = trials_of(target, runs=runs, only=only, preset=preset, shortened=shortened)
     if not trials:
         raise ValueError(f"No trial of {target!r} matches --only {only!r}.")
     trials = _with_data(trials, data, console, download=not dry_run)
@@ -49,9 +55,9 @@ def reproduce(
     if dry_run:
         return 0
     try:
-        records = run(
-            todo.left, partial(perform, data=data), out, jobs=jobs, scheduler=scheduler, verbose=1
-        )
+        # On a cluster the folder is not there to keep checkpoints in.
+        task = partial(perform, data=data, results=None if scheduler else out)
+        records = run(todo.left, task, out, jobs=jobs, scheduler=scheduler, verbose=1)
     except KeyboardInterrupt:
         console.print("Stopped. The same command goes on where it stopped.")
         raise

@@ -1,29 +1,55 @@
 """Which epochs to keep, judged by rows the networks have not seen."""
 
 import math
+from collections.abc import Callable
+from typing import NamedTuple
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
+from scipy.special import expit
 from torch import Tensor, nn
 
 from mixpul.metrics import pu_auc_score
 from mixpul.training import Rows, score_rows
 
-__all__ = ["EpochAverage"]
+__all__ = ["GAP", "PU_AUC", "Criterion", "EpochAverage", "score_gap"]
 
-# An epoch whose PU-AUC is lower than the best one's by SLACK / sqrt(n_positive), about an eighth
-# of its standard error, weighs e times less.
-SLACK = 0.03
+
+def score_gap(is_positive: NDArray[np.bool_], logits: NDArray) -> float:
+    """Mean probability of labeled positives less that of unlabeled rows.
+
+    In expectation it is (1 - prior) times the same gap between positives and negatives: needs no
+    prior, as PU-AUC. It does not count how positives are ordered among themselves, which is most
+    of the noise of PU-AUC where classes are far apart, and it minds how sure scores are.
+    """
+    probability = expit(logits)
+    return float(probability[is_positive].mean() - probability[~is_positive].mean())
+
+
+class Criterion(NamedTuple):
+    """How an epoch is judged.
+
+    An epoch that is worse than the best one by `slack` / sqrt(number of positives) weighs e times
+    less: with a dozen of them any judgement is noisy, and the one best epoch often a fluke.
+    """
+
+    name: str
+    judge: Callable[[NDArray[np.bool_], NDArray], float]
+    slack: float
+
+
+PU_AUC = Criterion("pu_auc", pu_auc_score, 0.03)
+GAP = Criterion("gap", score_gap, 0.01)
 
 
 class EpochAverage:
     """Averages networks over the epochs of a training, the better ones weighing more.
 
-    After each epoch the networks score the rows they have not seen, and the pooled scores give
-    one PU-AUC. With a dozen positives that number is noisy, and the one best epoch is often a
-    fluke (measured: the pick costs up to .07 AUC); so weights decay with the distance from the
-    best PU-AUC in units of its uncertainty. With thousands of positives this is the best epoch.
+    After each epoch the networks score the rows they have not seen, and the pooled scores are
+    judged as one. Weights decay with the distance from the best epoch in units of its uncertainty
+    (measured: to pick that one costs up to .07 AUC); with thousands of positives this is the best
+    epoch.
 
     Parameters
     ----------
@@ -36,11 +62,12 @@ class EpochAverage:
     is_positive : ndarray of bool
     patience : int or None
         Epochs without a new best after which to stop; None takes the last epoch as it is.
+    criterion : Criterion, default=PU_AUC
 
     Attributes
     ----------
     n_epochs : int
-        The epoch with the highest PU-AUC, or the last one.
+        The best epoch, or the last one.
     """
 
     def __init__(
@@ -50,11 +77,13 @@ class EpochAverage:
         rows: Rows,
         is_positive: NDArray[np.bool_],
         patience: int | None,
+        criterion: Criterion = PU_AUC,
     ) -> None:
         self.nets, self.held_out, self.rows, self.is_positive = nets, held_out, rows, is_positive
         self.patience = patience if any(map(len, held_out)) else None
         n_judges = sum(int(is_positive[part.numpy()].sum()) for part in held_out)
-        self._slack = SLACK / math.sqrt(max(n_judges, 1))
+        self.criterion = criterion
+        self._slack = criterion.slack / math.sqrt(max(n_judges, 1))
         self.n_epochs = 0
         self._best = -math.inf
         self._weight = 0.0
@@ -65,31 +94,33 @@ class EpochAverage:
         ]
 
     def __call__(self, record: dict[str, float]) -> bool:
-        """Take the epoch into account, note its PU-AUC; say whether to stop."""
+        """Take the epoch into account, note how it is judged; say whether to stop."""
         epoch = int(record["epoch"])
         if self.patience is None:
             self.n_epochs = epoch
             return False
         scores = self.scores()
         seen = ~np.isnan(scores)
-        pu_auc = record["pu_auc"] = pu_auc_score(self.is_positive[seen], scores[seen])
-        self._add(pu_auc)
-        if pu_auc > self._best:
-            self._best, self.n_epochs = pu_auc, epoch
+        for criterion in dict.fromkeys((PU_AUC, self.criterion)):
+            record[criterion.name] = criterion.judge(self.is_positive[seen], scores[seen])
+        value = record[self.criterion.name]
+        self._add(value)
+        if value > self._best:
+            self._best, self.n_epochs = value, epoch
         return self.is_over(epoch)
 
     def is_over(self, epoch: int) -> bool:
         """Whether to stop after `epoch`."""
         return self.patience is not None and epoch - self.n_epochs >= self.patience
 
-    def _add(self, pu_auc: float) -> None:
+    def _add(self, value: float) -> None:
         # Weights are relative to the best epoch so far: a new best shrinks what went before.
-        fade = math.exp(min(0.0, (self._best - pu_auc) / self._slack))
-        weight = math.exp(min(0.0, (pu_auc - self._best) / self._slack))
+        fade = math.exp(min(0.0, (self._best - value) / self._slack))
+        weight = math.exp(min(0.0, (value - self._best) / self._slack))
         self._weight = fade * self._weight + weight
         for net, sums in zip(self.nets, self._sums, strict=True):
-            for name, value in _floats(net).items():
-                sums[name].mul_(fade).add_(value, alpha=weight)
+            for name, tensor in _floats(net).items():
+                sums[name].mul_(fade).add_(tensor, alpha=weight)
 
     def finish(self) -> None:
         """Turn the networks into their averages."""

@@ -15,6 +15,7 @@ from sklearn.base import BaseEstimator
 from sklearn.pipeline import Pipeline
 
 from mixpul import __version__
+from mixpul._progress import progress_bar
 from mixpul._validation import split_labels
 from mixpul.assess._checks import (
     check_leaks,
@@ -24,9 +25,10 @@ from mixpul.assess._checks import (
     check_scar,
     check_simple,
 )
-from mixpul.assess._columns import column_importance, top_rows
+from mixpul.assess._columns import column_importance, shuffled_scores, top_rows
 from mixpul.assess._curves import (
     prior_estimates,
+    recall_cut,
     score_histogram,
     suggested_cuts,
     threshold_curves,
@@ -44,7 +46,10 @@ from mixpul.assess._scores import (
 from mixpul.metrics import Estimate
 from mixpul.metrics._ranking import delong
 from mixpul.tables import leaks
-from mixpul.tables._input import as_frame
+from mixpul.tables._frames import as_frame
+
+# Of the judging, besides one per column: two priors, leaks, the simple method, curves, checks.
+N_STEPS = 6
 
 
 @dataclass
@@ -176,22 +181,30 @@ def assess(
     logits = found.scores.astype(np.float64)
     scores = expit(found.scores)
 
-    auc = delong(positive, logits, 0.0, 0.0, LEVEL)
-    prior = prior_estimates(logits, positive, random)
-    used = prior[prior["from"]]._replace(value=prior["used"])
-    cuts = suggested_cuts(positive, scores, used.value)
-    importance = column_importance(pipeline[0], rows, positive, found, random)
-    named = frame.set_axis([str(name) for name in frame.columns], axis=1)
-    leaking = leaks(named[list(pipeline[0].kinds_)], positive)
-    simple = simple_scores(rows, positive, found.folds, random)
-    checks = [
-        check_positives(positive),
-        check_ranking(positive, scores),
-        check_prior(prior),
-        check_scar(rows, positive, logits, used, random),
-        check_simple(positive, logits, simple, found.classifier),
-        check_leaks(leaking),
-    ]
+    n_columns = len(pipeline[0].plan_)
+    with progress_bar(n_columns + N_STEPS, "Judging", verbose, "steps") as advance:
+        prior = prior_estimates(logits, positive, random, advance)
+        used = prior[prior["from"]]._replace(value=prior["used"])
+        shuffled = shuffled_scores(pipeline[0], rows, positive, found, random, advance)
+        importance = column_importance(pipeline[0], shuffled)
+        named = frame.set_axis([str(name) for name in frame.columns], axis=1)
+        leaking = leaks(named[list(pipeline[0].kinds_)], positive)
+        advance({})
+        simple = simple_scores(rows, positive, found.folds, random)
+        advance({})
+        cuts = suggested_cuts(positive, scores, used.value)
+        curves = threshold_curves(positive, scores, used, cuts, random)
+        cuts["recall_90"] = recall_cut(curves["threshold"], curves["recall"]["value"], 0.9)
+        advance({})
+        checks = [
+            check_positives(positive),
+            check_ranking(positive, scores),
+            check_prior(prior),
+            check_scar(pipeline[0], shuffled, importance),
+            check_simple(positive, logits, simple, found.classifier),
+            check_leaks(leaking),
+        ]
+        advance({})
     return Assessment(
         model=pipeline,
         scores=scores,
@@ -211,10 +224,10 @@ def assess(
         settings=plain_settings(found.classifier),
         seed=random_state,
         folds=int(found.folds.max()) + 1,
-        pu_auc=auc,
+        pu_auc=delong(positive, logits, 0.0, 0.0, LEVEL),
         prior=prior,
         corrected_auc=delong(positive, logits, used.value, used.se, LEVEL),
-        thresholds=threshold_curves(positive, scores, used, cuts, random),
+        thresholds=curves,
         suggested=cuts,
         histogram=score_histogram(positive, scores),
         top=top_rows(named, positive, scores, ids, importance),

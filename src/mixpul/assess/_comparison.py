@@ -33,7 +33,7 @@ from mixpul.base import PUClassifier
 from mixpul.metrics import Estimate
 from mixpul.metrics._ranking import delong
 from mixpul.tables import TableInput
-from mixpul.tables._input import as_frame
+from mixpul.tables._frames import as_frame
 
 
 @dataclass

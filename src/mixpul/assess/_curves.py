@@ -2,7 +2,7 @@
 
 import math
 import warnings
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -21,11 +21,15 @@ from mixpul.priors._base import bootstrap, percentile_interval
 USED_PRIOR = "dedpul"
 N_BOOTSTRAP = 1000
 N_THRESHOLDS = 200
+N_STEPS = 50  # of 2 % each
 N_BINS = 40
 
 
 def prior_estimates(
-    scores: NDArray[np.float64], is_positive: NDArray[np.bool_], random: np.random.Generator
+    scores: NDArray[np.float64],
+    is_positive: NDArray[np.bool_],
+    random: np.random.Generator,
+    advance: Callable[[dict[str, float]], None] = lambda record: None,
 ) -> dict[str, Any]:
     """Both estimates from scores that are there already; rows of a resample keep their scores."""
     positive, unlabeled = scores[is_positive], scores[~is_positive]
@@ -40,6 +44,7 @@ def prior_estimates(
             random,
         )
         interval = percentile_interval(value, resampled, LEVEL)
+        advance({})
         return Estimate(value, float(resampled.std(ddof=1)), *interval)
 
     found = {"bbe": estimate(bbe, 200), "dedpul": estimate(dedpul, 100)}
@@ -59,10 +64,17 @@ def suggested_cuts(
         warnings.simplefilter("ignore", UserWarning)
         by_prior = prior_threshold(is_positive, scores, prior)
         by_f1 = best_threshold(is_positive, scores, prior, metric="f1")
-    cuts, recall = _cuts(scores.astype(np.float64), is_positive)
-    by_recall = float(cuts[np.argmax(recall >= 0.9)])
-    found = {"default": 0.5, "prior": by_prior, "recall_90": by_recall, "f1": by_f1}
+    found = {"default": 0.5, "prior": by_prior, "f1": by_f1}
     return {name: min(max(cut, 0.0), 1.0) for name, cut in found.items()}
+
+
+def recall_cut(cuts: Sequence[float], recall: Sequence[float], wanted: float) -> float:
+    """The highest of the cuts of a curve that finds the wanted share of the positives.
+
+    >>> recall_cut([0.0, 0.4, 0.7], [1.0, 0.9, 0.5], wanted=0.9)
+    0.4
+    """
+    return max((c for c, found in zip(cuts, recall, strict=True) if found >= wanted), default=0.0)
 
 
 def threshold_curves(
@@ -111,14 +123,15 @@ def threshold_curves(
 def _cut_points(
     is_positive: NDArray[np.bool_], scores: NDArray[np.float32], suggested: Mapping[str, float]
 ) -> NDArray[np.float64]:
-    """Half of the cuts even, half where scores are, and those that are suggested."""
-    n_even = (N_THRESHOLDS - len(suggested)) // 2
-    n_quantiles = N_THRESHOLDS - len(suggested) - n_even
-    shares = (np.arange(n_quantiles // 2) + 0.5) / (n_quantiles // 2)
-    placed = [np.quantile(scores[kind], shares) for kind in (is_positive, ~is_positive)]
-    cuts = np.concatenate([np.linspace(0, 1, n_even), *placed, list(suggested.values())])
+    """Cuts at even recall, at even shares of the unlabeled rows, the suggested ones, even ones."""
+    wanted = np.arange(1, N_STEPS + 1) / N_STEPS
+    cuts, recall = _cuts(scores.astype(np.float64), is_positive)
+    by_recall = cuts[[int(np.argmax(recall >= share)) for share in wanted]]
+    by_rows = np.quantile(scores[~is_positive], wanted - 0.5 / N_STEPS)
+    even = np.linspace(0, 1, N_THRESHOLDS - 2 * N_STEPS - len(suggested))
+    found = np.concatenate([np.clip(by_recall, 0, 1), by_rows, list(suggested.values()), even])
     # Rounded as scores are, so that a row is above a cut here if it is at prediction.
-    return np.sort(cuts.astype(np.float32)).astype(np.float64)
+    return np.sort(found.astype(np.float32)).astype(np.float64)
 
 
 def _above(counts: NDArray) -> NDArray[np.float64]:

@@ -18,6 +18,7 @@ from mixpul.losses import consistency, mix, pairwise_margin
 from mixpul.metrics import balanced_threshold
 from mixpul.miners import MINERS, NegativeMiner
 from mixpul.nets import NetSpec, Teacher
+from mixpul.selection import GAP
 from mixpul.training import Batch
 
 __all__ = ["MixPULClassifier"]
@@ -36,7 +37,7 @@ class MixPULClassifier(NeuralPUClassifier):
     a teacher, the moving average of the network; the teacher also predicts.
 
     The defaults are ours: several networks, each of which leaves out one fold of the rows, averaged
-    over the epochs that do well by the PU-AUC on the rows left out. `from_paper` gives the
+    over the epochs in which the rows left out are told apart best. `from_paper` gives the
     published settings. Standardise the features first.
 
     Parameters
@@ -80,8 +81,9 @@ class MixPULClassifier(NeuralPUClassifier):
     cross_fitting : int or None, default=5
         Number of folds and networks; None trains a single network.
     early_stopping : bool, default=True
-        Whether to stop, and to average over the best epochs, by held-out PU-AUC; otherwise the
-        network is the one after the last epoch.
+        Whether to stop, and to average over the best epochs, by rows held out: the mean
+        probability of the positives among them less that of the others. Otherwise the network is
+        the one after the last epoch.
     validation_fraction : float, default=0.2
         Share of the rows that a single network leaves out to be stopped by.
     patience : int, default=10
@@ -108,9 +110,10 @@ class MixPULClassifier(NeuralPUClassifier):
     net_ : torch.nn.Module
         The trained network; one logit per row.
     n_epochs_ : int
-        The epoch with the highest held-out PU-AUC, or the last one without early stopping.
+        The best epoch by held-out rows, or the last one without early stopping.
     history_ : list of dict
-        Per epoch the mean of each loss term over steps and networks, and the held-out PU-AUC.
+        Per epoch the mean of each loss term over steps and networks; of held-out rows "pu_auc",
+        and "gap", by which epochs are judged.
     oof_scores_ : ndarray of shape (n_samples,)
         With cross-fitting: the score of each row by the network that has not seen it.
     oof_folds_ : ndarray of shape (n_samples,)
@@ -236,6 +239,9 @@ class MixPULClassifier(NeuralPUClassifier):
             "early_stopping": False,
         }
         return cls(**(published | params))
+
+    # The term L_PU at margin 1, on rows held out.
+    _criterion = GAP
 
     def _prepare(self) -> None:
         self._teacher = Teacher(self.net_, self.ema_decay)

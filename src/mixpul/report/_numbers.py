@@ -101,11 +101,11 @@ def newest(records: Iterable[Record]) -> list[Record]:
     """Finished trials, in every cell only those made as the last one was.
 
     A cell whose method has changed since holds results of two recipes or versions; their mean
-    would be that of neither.
+    would be that of neither. Shortened trials do not count.
     """
     cells: dict[tuple[Any, ...], list[Record]] = {}
     for record in records:
-        if not failed(record):
+        if not failed(record) and not record["settings"].keys() & {"subset", "epochs"}:
             settings = tuple(sorted(record["settings"].items()))
             key = (record["target"], record["dataset"], record["method"], settings)
             cells.setdefault(key, []).append(record)

@@ -8,10 +8,11 @@ from numpy.typing import ArrayLike, NDArray
 
 from mixpul._validation import split_labels
 from mixpul.metrics._ranking import pu_auc
-from mixpul.tables._input import as_frame, as_numbers, category_codes, kind_of
-from mixpul.tables._reading import check_present
+from mixpul.tables._frames import as_frame
+from mixpul.tables._kinds import as_numbers, category_codes, kind_of
+from mixpul.tables._names import check_present
 
-__all__ = ["Label", "Leak", "leaks", "split_label"]
+__all__ = ["Label", "Leak", "leaks", "split_label", "which_is_positive"]
 
 # Below this, results depend on which rows happen to be labeled.
 FEW_POSITIVES = 20
@@ -96,6 +97,8 @@ def split_label(
     is_missing = column.isna().to_numpy()
     values = list(column[~is_missing].unique())
     where = f"The label column {label!r}"
+    if not values or len(values) > 2:
+        raise ValueError(_not_two(where, values, len(column), bool(is_missing.any())))
     if is_missing.any() and not missing_is_unlabeled:
         raise ValueError(
             f"{where} is missing in {is_missing.sum()} of {len(column)} rows; if that means "
@@ -108,7 +111,7 @@ def split_label(
     if len(values) == 1 and positive is None:
         positive_value = values[0]
     else:
-        positive_value = _positive_value(where, values, positive)
+        positive_value = which_is_positive(where, values, positive)
     is_positive = (column == positive_value).fillna(False).to_numpy(dtype=bool)
     if is_positive.sum() < FEW_POSITIVES:
         warnings.warn(
@@ -195,7 +198,7 @@ def _auc_of_codes(codes: NDArray[np.intp], is_positive: NDArray[np.bool_]) -> fl
 def _not_two(where: str, values: list, n_rows: int, some_missing: bool) -> str:
     if not values:
         return f"{where} is missing in all {n_rows} rows; it should say which are labeled positive."
-    shown = ", ".join(repr(_plain(value)) for value in values[:5])
+    shown = ", ".join(map(_shown, values[:5]))
     shown += ", ..." if len(values) > 5 else ""
     if len(values) == 1:
         return (
@@ -209,13 +212,18 @@ def _not_two(where: str, values: list, n_rows: int, some_missing: bool) -> str:
     )
 
 
-def _positive_value(where: str, values: list, positive: Any) -> Any:
-    shown = " and ".join(repr(_plain(value)) for value in values)
+def which_is_positive(
+    where: str, values: list, positive: Any, option: str = "positive= (--positive)"
+) -> Any:
+    """The value that means positive: the one named, the larger number, or a word such as yes."""
+    shown = " and ".join(map(_shown, values))
+    plural = "s" if len(values) > 1 else ""
     if positive is not None:
         matches = [value for value in values if _same(value, positive)]
         if len(matches) != 1:
             raise ValueError(
-                f"{where} has the values {shown}; the positive value was said to be {positive!r}."
+                f"{where} has the value{plural} {shown}, but the positive one was said to be "
+                f"{positive!r}; name one that it has with {option}."
             )
         return matches[0]
     if not any(isinstance(value, str) for value in values):
@@ -225,8 +233,7 @@ def _positive_value(where: str, values: list, positive: Any) -> Any:
     if len(yes) == len(no) == 1:
         return texts[yes.pop()]
     raise ValueError(
-        f"{where} has the values {shown}; say which one means labeled positive with "
-        "positive= (--positive)."
+        f"{where} has the value{plural} {shown}; say which one means positive with {option}."
     )
 
 
@@ -242,3 +249,9 @@ def _same(value: Any, wanted: Any) -> bool:
 
 def _plain(value: Any) -> Any:
     return value.item() if isinstance(value, np.generic) else value
+
+
+def _shown(value: Any) -> str:
+    """A label as it looks in a file: whole numbers may have been read as floats."""
+    plain = _plain(value)
+    return str(int(plain)) if isinstance(plain, float) and plain.is_integer() else repr(plain)

@@ -14,13 +14,10 @@ from joblib import cpu_count
 from scipy.special import expit
 
 from mixpul._files import whole_file
-from mixpul.tables._reading import (
-    COMPRESSIONS,
-    FORMATS,
-    ROWS_PER_BATCH,
-    check_present,
-    import_tables,
-)
+from mixpul.tables._formats import COMPRESSIONS, FORMATS
+from mixpul.tables._frames import import_tables
+from mixpul.tables._names import check_present
+from mixpul.tables._reading import ROWS_PER_BATCH
 
 __all__ = ["score_stream", "write_table"]
 
@@ -80,7 +77,10 @@ def score_stream(
         return pa.RecordBatch.from_arrays(list(columns.values()), names=list(columns))
 
     if clash := {"score", "predicted"} & set(keep):
-        raise ValueError(f"A kept column is named {min(clash)!r} like a column to be added.")
+        raise ValueError(
+            f"The column {min(clash)!r} cannot be kept beside the one of that name to be added; "
+            "rename it in the table, or keep another."
+        )
     n_workers = n_workers or cpu_count()
     n_threads = torch.get_num_threads()
     waiting: deque[Future] = deque()

@@ -1,0 +1,159 @@
+"""Are some kinds of positives labeled more often than others that look just as positive?
+
+Where all rows are surely positive, a share c of them is labeled, whatever else they are. So the
+chance of a label rises with the score up to c and stays there: c * sigmoid(a + b * score). If one
+half of the rows, by some column, stays at a lower level than the other, that column decides who
+gets labeled. If the column only tells of the class, it moves the rise and not the level. The scores
+are those of rows whose column was shuffled, for a score that knows the column has absorbed the
+difference.
+"""
+
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.optimize import minimize
+from scipy.special import expit, log_expit
+
+from mixpul.assess._columns import Shuffled
+from mixpul.tables import TableInput
+from mixpul.tables._plans import MISSING
+
+__all__ = ["Split", "split_in_two", "splits", "unevenness"]
+
+# A parameter that data say nothing of stays near 0.
+RIDGE = 0.02
+LEAST_SHARE = 0.1  # of the rows, on either side of a split
+
+
+# The 95 % point of chi-squared with one degree of freedom, one-sided.
+ENOUGH_DEVIANCE = 2.71
+
+
+class Split(NamedTuple):
+    """Rows in two by a column, and how much more often one side is labeled.
+
+    Attributes
+    ----------
+    column : str
+    side : str
+        The upper side in words.
+    ratio : float
+        Of the label frequency on the upper side to that on the lower one, of rows that are surely
+        positive.
+    is_uneven : bool
+        Whether the data speak against every ratio from 1/2 to 2.
+    is_even : bool
+        Whether they speak against a ratio of 3 and against one of 1/3.
+    """
+
+    column: str
+    side: str
+    ratio: float
+    is_uneven: bool
+    is_even: bool
+
+
+def splits(table: TableInput, shuffled: Shuffled, columns: set[str]) -> list[Split]:
+    """The splits of the named columns that have rows on both sides."""
+    found, start = [], 0
+    for plan, without in zip(table.plan_, shuffled.without, strict=True):
+        scores = without.mean(0).astype(np.float64)
+        for k, side in _sides(plan) if plan["column"] in columns else ():
+            upper = split_in_two(shuffled.rows[:, start + k], shuffled.is_positive)
+            if upper is not None:
+                levels = unevenness(scores, upper, shuffled.is_positive, shuffled.log_odds)
+                found.append(Split(plan["column"], side, *levels))
+        start += len(plan["endings"])
+    return found
+
+
+def _sides(plan: dict[str, Any]) -> Iterator[tuple[int, str]]:
+    """The features of a column that split rows in a way to be put in words."""
+    for k, ending in enumerate(plan["endings"]):
+        if ending == MISSING:
+            yield k, f"{plan['column']!r} is missing"
+        elif plan["kind"] == "text":
+            yield k, f"{plan['column']!r} is {ending.removeprefix('=')!r}"
+        elif k == 0:
+            word = {"boolean": "true", "date": "late"}.get(plan["kind"], "high")
+            yield k, f"{plan['column']!r} is {word}"
+
+
+def split_in_two(values: NDArray, is_positive: NDArray[np.bool_]) -> NDArray[np.bool_] | None:
+    """Rows above the median of the unlabeled rows; None if hardly any or nearly all are."""
+    middle = np.median(values[~is_positive])
+    for upper in (values > middle, values >= middle):
+        if LEAST_SHARE <= upper.mean() <= 1 - LEAST_SHARE:
+            return upper
+    return None
+
+
+def unevenness(
+    scores: NDArray, upper: NDArray[np.bool_], is_positive: NDArray[np.bool_], log_odds: float
+) -> tuple[float, bool, bool]:
+    """Compare the levels on both sides of a split: `ratio`, `is_uneven` and `is_even`.
+
+    `log_odds` is what drawing the rows added to the log-odds of a label: the log of the share of
+    labeled rows that were drawn less that of the unlabeled ones.
+    """
+    s = (scores - scores.mean()) / (scores.std() or 1.0)
+    data = (s, upper.astype(float), is_positive.astype(float), log_odds)
+    free = min((_fit(data, None, start) for start in _starts(5)), key=lambda found: found.fun)
+    levels = expit(free.x[3:])
+    ratio = float(levels[1] / levels[0])
+
+    def worse(fixed: float) -> float:
+        starts = [np.append(free.x[:3], free.x[3:].max()), *_starts(4)]
+        return 2 * (min(_fit(data, fixed, start).fun for start in starts) - free.fun)
+
+    is_uneven = not 0.5 <= ratio <= 2 and worse(2.0 if ratio > 1 else 0.5) > ENOUGH_DEVIANCE
+    is_even = 1 / 3 < ratio < 3 and min(worse(3.0), worse(1 / 3)) > ENOUGH_DEVIANCE
+    return ratio, is_uneven, is_even
+
+
+def _starts(n: int) -> list[NDArray]:
+    return [np.array([a, 0.0, 0.0, *[-1.0] * (n - 3)]) for a in (-1.0, 1.0)]
+
+
+def _fit(data: tuple[NDArray, NDArray, NDArray, float], ratio: float | None, start: NDArray) -> Any:
+    return minimize(_loss, start, args=(*data, ratio), method="L-BFGS-B", jac=True)
+
+
+def _loss(
+    theta: NDArray,
+    s: NDArray,
+    upper: NDArray,
+    labeled: NDArray,
+    log_odds: float,
+    ratio: float | None,
+) -> tuple[float, NDArray]:
+    """Minus the log-likelihood of the labels, and its gradient.
+
+    theta holds a, log b, the shift of the upper side, and the logits of the levels: both, or for a
+    given ratio of upper to lower level the higher one.
+    """
+    a, log_b, shift = theta[:3]
+    if ratio is None:
+        sides = np.stack([1 - upper, upper])
+        factor = np.ones(2)
+    else:
+        sides = np.ones((1, len(s)))
+        factor = np.array([min(1.0, 1 / ratio), min(1.0, ratio)])
+    levels = expit(theta[3:])
+    rise = expit(a + np.exp(log_b) * s + shift * upper)
+    chance = rise * (sides.T @ levels) * np.where(upper > 0, factor[1], factor[0])
+    chance = np.clip(chance, 1e-9, 1 - 1e-6)
+    logits = log_odds + np.log(chance) - np.log1p(-chance)
+    loss = -np.where(labeled > 0, log_expit(logits), log_expit(-logits)).sum()
+    residual = (expit(logits) - labeled) / (1 - chance)
+    in_rise = residual * (1 - rise)
+    gradient = np.concatenate(
+        [
+            [in_rise.sum(), np.exp(log_b) * (in_rise @ s), in_rise @ upper],
+            (sides @ residual) * (1 - levels),
+        ]
+    )
+    gradient[:3] += RIDGE * theta[:3]
+    return loss + RIDGE / 2 * float(theta[:3] @ theta[:3]), gradient

@@ -1,0 +1,55 @@
+"""What goes out: refused before any work if it cannot be written after it."""
+
+import errno
+import os
+import stat
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+import typer
+
+__all__ = ["check_folder", "check_outputs", "told_if_full"]
+
+
+def check_outputs(paths: Sequence[Path], inputs: Sequence[str], force: bool) -> None:
+    """Refuse before any work what could not be written after it."""
+    for path in paths:
+        if not path.parent.is_dir():
+            raise FileNotFoundError(
+                f"There is no folder {str(path.parent)!r} to write {path.name!r} into; create it "
+                "first."
+            )
+        if path.exists() and any(os.path.exists(o) and path.samefile(o) for o in inputs):
+            raise ValueError(f"{str(path)!r} is to be read and to be written; name another file.")
+        if path.exists() and not stat.S_ISREG(path.stat().st_mode):
+            raise ValueError(f"{str(path)!r} is a folder or a device; name a file to write.")
+        if path.exists() and not force:
+            raise FileExistsError(f"{str(path)!r} exists; pass --force to replace it.")
+        if not os.access(path.parent, os.W_OK):
+            raise PermissionError(f"The folder {str(path.parent)!r} may not be written into.")
+    if len({path.resolve() for path in paths}) < len(paths):
+        raise typer.BadParameter("The model and the page cannot be the same file.")
+
+
+def check_folder(path: Path) -> None:
+    if path.exists() and not path.is_dir():
+        raise ValueError(f"{str(path)!r} is a file; name a folder for the results.")
+    if not path.resolve().parent.is_dir():
+        raise FileNotFoundError(
+            f"There is no folder {str(path.resolve().parent)!r} to make {path.name!r} in; create "
+            "it first."
+        )
+
+
+@contextmanager
+def told_if_full(
+    what: str, way_out: str = "Nothing is left of it; make room and run the command again."
+) -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        if error.errno not in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG):
+            raise
+        reason = os.strerror(error.errno)
+        raise OSError(f"{what} was not written: {reason}. {way_out}") from error

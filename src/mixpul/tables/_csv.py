@@ -1,0 +1,181 @@
+"""CSV files and standard input as Arrow tables: how they are written is found out."""
+
+import atexit
+import codecs
+import csv
+import io
+import sys
+import threading
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple, Self
+
+from mixpul._validation import _listed
+from mixpul.tables._formats import content_of, is_stream, shown
+from mixpul.tables._names import wanted_columns
+
+__all__ = ["CSVStyle", "header", "opened", "read_csv"]
+
+BYTES_PER_BLOCK = 4 * 2**20
+BYTES_OF_HEAD = 2**20
+DELIMITERS = ",;\t|"
+# Seconds to wait at exit for Arrow's threads to let go of standard input.
+PATIENCE = 1.0
+
+
+class CSVStyle(NamedTuple):
+    """How a CSV file is written; what is None is found out."""
+
+    delimiter: str | None
+    encoding: str
+    decimal: str
+    missing: Sequence[str]
+
+    @classmethod
+    def checked(
+        cls, delimiter: str | None, encoding: str, decimal: str, missing: Sequence[str]
+    ) -> Self:
+        if delimiter == r"\t":  # a tab is hard to type
+            delimiter = "\t"
+        for what, sign in (("delimiter", delimiter), ("decimal sign", decimal)):
+            if sign is not None and len(sign) != 1:
+                raise ValueError(
+                    f"The {what} of a CSV file is one character, such as a comma; got {sign!r}."
+                )
+        return cls(delimiter, encoding, decimal, missing)
+
+
+def read_csv(
+    name: str,
+    compression: str | None,
+    style: CSVStyle,
+    kinds: Mapping[str, str] | None,
+    *,
+    whole: bool,
+    threads: bool = True,
+) -> Any:
+    """A table, or with `whole=False` an iterator of record batches."""
+    import pyarrow as pa
+    from pyarrow import csv as pa_csv
+
+    head, source = opened(name, compression)
+    delimiter, names = header(head, name, style)
+    types = {"number": pa.float64(), "boolean": pa.bool_()}  # text and dates are read as text
+    nulls = pa_csv.ConvertOptions().null_values
+    settings = {
+        "read_options": pa_csv.ReadOptions(
+            block_size=BYTES_PER_BLOCK, encoding=style.encoding, use_threads=threads
+        ),
+        "parse_options": pa_csv.ParseOptions(delimiter=delimiter, newlines_in_values=True),
+        "convert_options": pa_csv.ConvertOptions(
+            column_types={c: types.get(kind, pa.string()) for c, kind in (kinds or {}).items()},
+            include_columns=wanted_columns(kinds, names, shown(name)),
+            null_values=[*nulls, *style.missing],
+            strings_can_be_null=True,
+            decimal_point=style.decimal,
+        ),
+    }
+    result = (pa_csv.read_csv if whole else pa_csv.open_csv)(source, **settings)
+    for field in result.schema:
+        if pa.types.is_binary(field.type):  # what pyarrow makes of text that is no UTF-8
+            raise UnicodeError(f"column {field.name!r}")
+    return result
+
+
+def opened(name: str, compression: str | None) -> tuple[bytes, Any]:
+    """The first bytes of the text, and a stream of all of it."""
+    import pyarrow as pa
+
+    if is_stream(name):
+        rest = sys.stdin.buffer if name == "-" else open(name, "rb")  # noqa: SIM115, it is kept
+        head = rest.read(BYTES_OF_HEAD)
+        return head, pa.PythonFile(_Joined(head, rest), mode="r")
+    with pa.input_stream(name, compression=compression) as source:
+        head = source.read(BYTES_OF_HEAD)
+    return head, pa.input_stream(name, compression=compression)
+
+
+class _Joined(io.RawIOBase):
+    """Bytes that were read already, then the rest of the stream they came from.
+
+    Arrow's threads read ahead, also after an error; they abort the process if they come back to an
+    interpreter that is on its way out. So at exit they are waited for.
+    """
+
+    def __init__(self, head: bytes, rest: Any) -> None:
+        super().__init__()
+        self.head, self.rest = io.BytesIO(head), rest
+        self.released = threading.Event()
+        atexit.register(self.released.wait, PATIENCE)
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        piece = self.head.read(len(buffer)) or self.rest.read(len(buffer))
+        buffer[: len(piece)] = piece
+        return len(piece)
+
+    def close(self) -> None:
+        super().close()
+        if self.rest is not sys.stdin.buffer:
+            self.rest.close()
+        self.released.set()
+
+
+def _text(head: bytes, encoding: str) -> str:
+    try:
+        name = codecs.lookup(encoding).name
+    except LookupError as error:
+        raise ValueError(
+            f"There is no encoding {encoding!r}; common ones are utf-8, latin-1, cp1252 and utf-16."
+        ) from error
+    # The last character may be cut; a byte order mark is no part of the first name.
+    return head.decode("utf-8-sig" if name == "utf-8" else name, errors="replace")
+
+
+def _sniffed_delimiter(text: str) -> str:
+    """The delimiter that splits the first lines into equally many cells, the more the better."""
+    lines = text.splitlines()[:100]
+
+    def evenness(delimiter: str) -> tuple[float, int]:
+        counts = [len(row) for row in csv.reader(lines, delimiter=delimiter) if row] or [1]
+        if counts[0] == 1:
+            return 0.0, 1
+        return sum(count == counts[0] for count in counts) / len(counts), counts[0]
+
+    return max(DELIMITERS, key=evenness)
+
+
+def header(head: bytes, name: str, style: CSVStyle) -> tuple[str, list[str]]:
+    """The delimiter and the column names, if the first line can be that."""
+    text = _text(head, style.encoding)
+    if not text.strip():
+        raise ValueError(
+            f"{shown(name)} is empty; a table with a line of column names was expected."
+        )
+    if "\0" in text:
+        found = content_of(head)
+        way_out = (
+            f"its content is {found}, to be read from a file that is named so"
+            if found
+            else "if it is UTF-16, pass encoding 'utf-16'"
+        )
+        raise ValueError(
+            f"{shown(name)} is no text in {style.encoding}: it has zero bytes; {way_out}."
+        )
+    delimiter = style.delimiter or _sniffed_delimiter(text)
+    names = next(row for row in csv.reader(io.StringIO(text), delimiter=delimiter) if row)
+    if all(_is_number(cell) for cell in names if cell.strip()):
+        raise ValueError(
+            f"{shown(name)} has no header: every cell of its first line is a number "
+            f"({_listed(names)}); write the column names as the first line."
+        )
+    return delimiter, names
+
+
+def _is_number(cell: str) -> bool:
+    try:
+        float(cell.replace(",", "."))
+    except ValueError:
+        return False
+    return True

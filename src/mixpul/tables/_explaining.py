@@ -1,0 +1,94 @@
+"""What is wrong with a file that cannot be read, in a sentence."""
+
+import codecs
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from mixpul.tables._csv import BYTES_OF_HEAD, CSVStyle, header, opened, read_csv
+from mixpul.tables._formats import is_stream, shown
+
+__all__ = ["explained"]
+
+RAGGED = re.compile(r"(?:Row #(\d+): )?Expected (\d+) columns, got (\d+)")
+UNLIKE = re.compile(
+    r"In CSV column #(\d+).*CSV conversion error to (\w+).*?(?:invalid value|in) '(.*)'"
+)
+KINDS = {"double": "a number", "bool": "true or false", "int64": "a whole number"}
+
+
+@contextmanager
+def explained(name: str, form: str, style: CSVStyle, compression: str | None) -> Iterator[None]:
+    """Say in a sentence what pyarrow says about a file it cannot read."""
+    import pyarrow as pa
+
+    try:
+        yield
+    except (pa.ArrowInvalid, UnicodeError, pa.ArrowNotImplementedError) as error:
+        message = " ".join(str(error).split())
+        if isinstance(error, UnicodeError) or "invalid UTF8" in message:
+            sentence = _undecodable(name, compression, style.encoding)
+        elif form == "CSV" and (match := RAGGED.search(message)):
+            sentence = _ragged(name, compression, style, match)
+        elif form == "CSV" and (match := UNLIKE.search(message)):
+            sentence = _unlike(name, compression, style, match)
+        else:
+            sentence = f"{shown(name)} is broken or no {form} file: {message[:200]}"
+        raise ValueError(sentence) from error
+    except pa.ArrowCancelled:
+        raise KeyboardInterrupt from None  # Arrow catches Ctrl-C itself while it reads
+    except pa.ArrowException as error:
+        raise ValueError(f"{shown(name)} cannot be read as {form}: {error}") from error
+    except OSError as error:
+        if isinstance(error, FileNotFoundError | PermissionError):
+            raise
+        raise OSError(f"{shown(name)} is broken or cannot be read: {error}") from error
+
+
+def _undecodable(name: str, compression: str | None, encoding: str) -> str:
+    """Where the first byte is that the encoding does not know."""
+    where = ""
+    if not is_stream(name):
+        _, source = opened(name, compression)
+        decoder, line = codecs.getincrementaldecoder(encoding)(), 1
+        try:
+            while piece := source.read(BYTES_OF_HEAD):
+                line += decoder.decode(piece).count("\n")
+        except UnicodeDecodeError as error:
+            line += error.object[: error.start].count(b"\n")
+            where = f": byte 0x{error.object[error.start]:02x} in line {line}"
+    others = "latin-1 or cp1252" if codecs.lookup(encoding).name == "utf-8" else "utf-8"
+    return f"{shown(name)} is not written in {encoding}{where}; pass its encoding, e.g. {others}."
+
+
+def _ragged(name: str, compression: str | None, style: CSVStyle, match: re.Match) -> str:
+    row, expected, came = match.groups()
+    if row is None and not is_stream(name):
+        # Only one thread counts rows.
+        import pyarrow as pa
+
+        try:
+            read_csv(name, compression, style, None, whole=True, threads=False)
+        except pa.ArrowInvalid as error:
+            if again := RAGGED.search(str(error)):
+                row, expected, came = again.groups()
+    where = f"Row {row}" if row else "A row"
+    cells = "cell" if came == "1" else "cells"
+    return (
+        f"{where} of {shown(name, first=False)} has {came} {cells} where the header has "
+        f"{expected}; put quotes around cells that contain the delimiter, or pass the right "
+        "delimiter."
+    )
+
+
+def _unlike(name: str, compression: str | None, style: CSVStyle, match: re.Match) -> str:
+    number, arrow_type, value = match.groups()
+    column = f"column {int(number) + 1}"
+    if not is_stream(name):
+        head, _ = opened(name, compression)
+        column = f"column {header(head, name, style)[1][int(number)]!r}"
+    expected = KINDS.get(arrow_type, arrow_type)
+    return (
+        f"In {column} of {shown(name, first=False)} {expected} was expected, but {value!r} came; "
+        "correct it, or name it among the cells that stand for a missing value."
+    )

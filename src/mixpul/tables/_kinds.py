@@ -1,0 +1,112 @@
+"""What kind of values a column holds, and the values as arrays."""
+
+import re
+from typing import Any, NoReturn
+
+import numpy as np
+from numpy.typing import NDArray
+
+__all__ = ["as_days", "as_numbers", "category_codes", "holds_dates", "kind_of"]
+
+MICROSECONDS_OF_A_DAY = 86_400e6
+ISO_DATE = re.compile(r"\d{4}-\d\d-\d\d([T ]\d\d.*)?$")
+
+
+def kind_of(column: Any) -> str:
+    """'number', 'boolean', 'text', 'date', or 'other' for what is none of them."""
+    import pandas as pd
+
+    if isinstance(column.dtype, pd.CategoricalDtype):
+        return "text"
+    by_dtype = {"b": "boolean", "i": "number", "u": "number", "f": "number", "M": "date"}
+    by_dtype |= {"m": "number", "c": "other"}
+    if (kind := getattr(column.dtype, "kind", "O")) in by_dtype:
+        return by_dtype[kind]
+    inferred = pd.api.types.infer_dtype(column, skipna=True)
+    by_values = {"string": "text", "boolean": "boolean", "empty": "text", "mixed-integer": "text"}
+    by_values |= dict.fromkeys(["integer", "floating", "mixed-integer-float", "decimal"], "number")
+    by_values |= dict.fromkeys(["datetime64", "datetime", "date"], "date")
+    return by_values.get(inferred, "other")
+
+
+def holds_dates(column: Any) -> bool:
+    """Whether text is dates of ISO 8601, as 2024-02-29 or 2024-02-29T12:30, and nothing else."""
+    import pandas as pd
+
+    texts = column.dropna().astype(object)
+    if texts.empty or not all(ISO_DATE.match(str(text)) for text in texts.iloc[:10]):
+        return False
+    return bool(pd.to_datetime(texts, format="ISO8601", utc=True, errors="coerce").notna().all())
+
+
+def as_numbers(column: Any, kind: str, name: str) -> NDArray[np.float64]:
+    """Values as float64, NaN where there is none; dates as days since 1970.
+
+    Text is read as what the kind asks for; the first value that cannot be is named.
+    """
+    import pandas as pd
+
+    if kind == "date":
+        return as_days(column, name)
+    kind_here = kind_of(column)
+    if kind_here in {"date", "other"} and column.notna().any():
+        _unlike(name, kind, column[column.notna()].iloc[0])
+    if getattr(column.dtype, "kind", "O") == "m":
+        return column.dt.total_seconds().to_numpy(np.float64, na_value=np.nan)
+    if kind_here != "text":
+        return column.to_numpy(np.float64, na_value=np.nan)
+    words = {"true": 1.0, "false": 0.0} if kind == "boolean" else {}
+    values = column.astype(object)
+    numbers = pd.to_numeric(values, errors="coerce")
+    if words:
+        numbers = numbers.fillna(values.astype(str).str.lower().map(words))
+    bad = (numbers.isna() & values.notna()).to_numpy()
+    if bad.any():
+        _unlike(name, kind, values.iloc[int(bad.argmax())])
+    return numbers.to_numpy(np.float64, na_value=np.nan)
+
+
+def as_days(column: Any, name: str) -> NDArray[np.float64]:
+    import pandas as pd
+
+    kind_here = kind_of(column)
+    if kind_here not in {"date", "text"}:
+        if column.isna().all():
+            return np.full(len(column), np.nan)
+        _unlike(name, "date", column[column.notna()].iloc[0])
+    if getattr(column.dtype, "kind", "O") != "M":
+        parsed = pd.to_datetime(column.astype(object), format="ISO8601", utc=True, errors="coerce")
+        bad = (parsed.isna() & column.notna()).to_numpy()
+        if bad.any():
+            _unlike(name, "date", column.iloc[int(bad.argmax())])
+        column = parsed
+    if column.dt.tz is not None:
+        column = column.dt.tz_convert("UTC").dt.tz_localize(None)
+    times = column.to_numpy().astype("datetime64[us]")
+    return np.where(np.isnat(times), np.nan, times.astype(np.int64) / MICROSECONDS_OF_A_DAY)
+
+
+def _unlike(name: str, kind: str, value: Any) -> NoReturn:
+    expected = {"number": "numbers", "boolean": "true or false", "date": "dates (ISO 8601)"}[kind]
+    raise ValueError(
+        f"Column {name!r} held {expected} when TableInput was fitted, but now holds {value!r}; "
+        "correct such values, or leave them empty if they are missing."
+    )
+
+
+def category_codes(column: Any) -> tuple[NDArray[np.intp], list[str]]:
+    """A number per row, -1 where there is no value, and the text of each number."""
+    import pandas as pd
+
+    if isinstance(column.dtype, pd.CategoricalDtype):
+        codes, values = column.cat.codes.to_numpy().astype(np.intp), column.cat.categories
+    else:
+        codes, values = pd.factorize(column)
+    return codes, [_category_text(value) for value in values]
+
+
+def _category_text(value: Any) -> str:
+    """The same text for 1, 1.0 and '1': files differ in how they store a code."""
+    if isinstance(value, float | np.floating) and float(value).is_integer():
+        return str(int(value))
+    return str(value)

@@ -1,0 +1,187 @@
+"""How a column becomes features: a plan is made at fit, and `FILLERS` carry it out."""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mixpul.tables._kinds import as_days, as_numbers, category_codes
+
+__all__ = ["FILLERS", "MISSING", "date_plan", "number_hint", "number_plan", "text_plan"]
+
+# Of a normal distribution the 99.5 % point lies 4 times as far from the median as the upper
+# quartile, of an exponential one 7 times, of a lognormal one 13 times.
+HEAVY_TAIL = 10.0
+# Values are cut off this many times as far from the median as the 99.5 % point.
+REACH = 3.0
+# A category in fewer rows than this joins the others (in fewer than 1 % if there are few rows).
+ROWS_OF_A_CATEGORY = 10
+# Text is free text if all categories worth a column together cover less than this share of it.
+LEAST_COVER = 0.1
+
+CYCLES = {"day": 1.0, "week": 7.0, "year": 365.2425}  # in days
+MISSING = "=(missing)"
+
+# -- numbers --------------------------------------------------------------------------------
+
+
+def number_plan(values: NDArray[np.float64], n_distinct: int) -> tuple[dict[str, Any], str]:
+    """Centre and scale of a column, on a logarithmic scale if its tails are heavy."""
+    finite = values[np.isfinite(values)]
+    if not len(finite):
+        return {"endings": []}, "no finite values"
+    plan: dict[str, Any] = {"endings": [""], "bend": None}
+    if n_distinct > 2 and _is_heavy(finite):
+        plan["bend"] = _centre_and_spread(finite)
+    bent = _bent(finite, plan["bend"])
+    low, middle, high = np.quantile(bent, [0.005, 0.5, 0.995])
+    plan["low"] = float(middle - REACH * (middle - low) if low < middle else bent.min())
+    plan["high"] = float(middle + REACH * (high - middle) if high > middle else bent.max())
+    cut = np.clip(bent, plan["low"], plan["high"])
+    plan["mean"], plan["scale"] = float(cut.mean()), float(cut.std()) or 1.0
+    plan["fill"] = float(middle)
+    return plan, "standardised" + (" on a logarithmic scale (heavy tails)" if plan["bend"] else "")
+
+
+def _centre_and_spread(values: NDArray[np.float64]) -> list[float]:
+    """Median, and how far values typically are from it; if most are equal, how far the others."""
+    centre = float(np.median(values))
+    distances = np.abs(values - centre)
+    spread = float(np.median(distances)) or float(np.median(distances[distances > 0]))
+    return [centre, spread]
+
+
+def _is_heavy(values: NDArray[np.float64]) -> bool:
+    """Whether the 99.5 % point is far out, measured by the quartile, on either side."""
+    low, lower, middle, upper, high = np.quantile(values, [0.005, 0.25, 0.5, 0.75, 0.995])
+    sides = [(middle - low, middle - lower), (high - middle, upper - middle)]
+    return any(far > HEAVY_TAIL * near for far, near in sides)
+
+
+def _bent(values: NDArray[np.float64], bend: list[float] | None) -> NDArray[np.float64]:
+    """A copy of `values`; with `bend` linear near the centre and logarithmic far from it."""
+    if bend is None:
+        return values.copy()
+    centre, spread = bend
+    bent = values - centre
+    bent /= spread
+    return np.arcsinh(bent, out=bent)
+
+
+def _standardised(plan: dict[str, Any], values: NDArray[np.float64]) -> NDArray[np.float64]:
+    bent = _bent(values, plan["bend"])
+    np.clip(bent, plan["low"], plan["high"], out=bent)
+    if np.isnan(bent.sum()):  # one quick pass; gaps are rare
+        bent[np.isnan(bent)] = plan["fill"]
+    bent -= plan["mean"]
+    bent /= plan["scale"]
+    return bent
+
+
+def _fill_numbers(plan: dict[str, Any], column: Any, out: NDArray[np.float32]) -> None:
+    values = as_numbers(column, plan["kind"], plan["column"])
+    if plan["marked"]:
+        out[:, -1] = np.isnan(values)
+    if not plan["only_mark"]:
+        out[:, 0] = _standardised(plan, values)
+
+
+def _fill_booleans(plan: dict[str, Any], column: Any, out: NDArray[np.float32]) -> None:
+    values = as_numbers(column, plan["kind"], plan["column"])
+    if plan["marked"]:
+        out[:, -1] = np.isnan(values)
+    if not plan["only_mark"]:
+        out[:, 0] = np.where(np.isnan(values), plan["fill"], values != 0)
+
+
+# -- dates ----------------------------------------------------------------------------------
+
+
+def date_plan(days: NDArray[np.float64], n_distinct: int) -> tuple[dict[str, Any], str]:
+    """Days as a number, and the cycles that the dates run through."""
+    plan, _ = number_plan(days, n_distinct)
+    present = days[~np.isnan(days)]
+    has_hours = bool((present != np.floor(present)).any())
+    plan["cycles"] = [
+        name
+        for name, length in CYCLES.items()
+        if np.ptp(present) >= length and (name != "day" or has_hours)
+    ]
+    plan["endings"] += [f"_{name}_{part}" for name in plan["cycles"] for part in ("sin", "cos")]
+    seen = f", and the time of {' and '.join(plan['cycles'])}" if plan["cycles"] else ""
+    return plan, f"days, standardised{seen}"
+
+
+def _fill_dates(plan: dict[str, Any], column: Any, out: NDArray[np.float32]) -> None:
+    days = as_days(column, plan["column"])
+    missing = np.isnan(days)
+    if plan["marked"]:
+        out[:, -1] = missing
+    if plan["only_mark"]:
+        return
+    out[:, 0] = _standardised(plan, days)
+    for k, name in enumerate(plan["cycles"]):
+        angle = np.where(missing, 0.0, days) * (2 * np.pi / CYCLES[name])
+        # The middle of the circle is no time at all.
+        out[:, 1 + 2 * k] = np.where(missing, 0.0, np.sin(angle))
+        out[:, 2 + 2 * k] = np.where(missing, 0.0, np.cos(angle))
+
+
+# -- text -----------------------------------------------------------------------------------
+
+
+def text_plan(
+    counts: NDArray[np.intp], texts: list[str], n_rows: int, max_categories: int
+) -> tuple[dict[str, Any], str]:
+    """The categories worth a column each, most frequent first, and whether others are left."""
+    least = max(1, min(ROWS_OF_A_CATEGORY, n_rows // 100))
+    total: dict[str, int] = {}
+    for text, count in zip(texts, counts, strict=True):
+        total[text] = total.get(text, 0) + int(count)
+    order = sorted((t for t in total if total[t]), key=lambda text: (-total[text], text))
+    kept = [text for text in order if total[text] >= least][:max_categories]
+    covered = sum(total[text] for text in kept) / sum(total.values())
+    if covered < LEAST_COVER:
+        note = "free text: hardly any value comes more than a few times"
+        return {"endings": []}, note + number_hint(texts)
+    n_other = len(order) - len(kept)
+    endings = [f"={text}" for text in kept] + (["=(other)"] if n_other else [])
+    note = f"one column for each of {len(kept)} categories"
+    note += f", one for {n_other} rare ones" if n_other else ""
+    return {"endings": endings, "categories": kept, "has_other": n_other > 0}, note
+
+
+def number_hint(texts: list[str]) -> str:
+    """What to say of text that would be numbers, perhaps but for some words like "unknown"."""
+    import pandas as pd
+
+    is_number = pd.to_numeric(pd.Series(texts, dtype=object), errors="coerce").notna()
+    if is_number.sum() <= len(texts) / 2:
+        return ""
+    if is_number.all():
+        return "; all are numbers stored as text: store them as numbers to use them so"
+    word = texts[int((~is_number).to_numpy().argmax())]
+    return f"; most are numbers, but not {word!r}: if that is a missing value, tell read_table"
+
+
+def _fill_text(plan: dict[str, Any], column: Any, out: NDArray[np.float32]) -> None:
+    codes, texts = category_codes(column)
+    if plan["marked"]:
+        out[:, -1] = codes < 0
+    if plan["only_mark"]:
+        return
+    slots = {text: k for k, text in enumerate(plan["categories"])}
+    other = len(slots) if plan["has_other"] else -1
+    # The last entry is that of code -1, a missing value.
+    slot_of_code = np.array([slots.get(text, other) for text in texts] + [-1], dtype=np.intp)
+    slot = slot_of_code[codes]
+    rows = np.flatnonzero(slot >= 0)
+    out[rows, slot[rows]] = 1
+
+
+FILLERS = {
+    "number": _fill_numbers,
+    "boolean": _fill_booleans,
+    "date": _fill_dates,
+    "text": _fill_text,
+}
