@@ -380,7 +380,6 @@ class NeuralPUClassifier(PUClassifier):
             self.patience if self.early_stopping else None,
             self._criterion,
         )
-
         mixed_precision = self._mixed_precision(members[0], rows)
 
         def loss_terms(batches: tuple[Batch, ...], progress: float) -> dict[str, Tensor]:
@@ -436,7 +435,6 @@ class NeuralPUClassifier(PUClassifier):
                 self.oof_folds_[member._held_out.numpy()] = k
         self.net_ = nets[0] if len(nets) == 1 else Averaged(nets)
         self._keep(members, is_positive, held_out)
-
         if checkpoint is not None:
             checkpoint.remove()
 
@@ -447,10 +445,10 @@ class NeuralPUClassifier(PUClassifier):
 
     def _mixed_precision(self, member: Self, rows: Rows) -> Callable[[], Any]:
         """Give the context in which losses are computed."""
+        if self.precision is None:
+            return nullcontext
         some = rows(member._seen[: self.batch_size])
-        if self.precision is None or (
-            self.precision == "auto" and not is_faster_in_bfloat16(member.net_, some)
-        ):
+        if self.precision == "auto" and not is_faster_in_bfloat16(member.net_, some):
             return nullcontext
         return partial(torch.autocast, some.device.type, torch.bfloat16)
 
