@@ -35,8 +35,8 @@ from mixpul.tables import Leak, TableInput
 
 KEYS = {
     "data", "method", "settings", "seed", "folds", "pu_auc", "prior", "corrected_auc",
-    "thresholds", "suggested", "histogram", "top", "importance", "history", "checks", "warnings",
-    "made",
+    "thresholds", "suggested", "histogram", "top", "bottom", "importance", "history", "checks",
+    "warnings", "made",
 }  # fmt: skip
 
 

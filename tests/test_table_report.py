@@ -58,7 +58,8 @@ def small():
     estimate = {"value": 0.3, "se": 0.05, "low": 0.2, "high": 0.4}
     return {
         "data": {"source": None, "rows": 250, "positives": 50, "unlabeled": 200, "label": None,
-                 "positive": None, "id": None, "columns": [], "features": 2, "fingerprint": None},
+                 "positive": None, "id": None, "columns": [], "features": 2, "fingerprint": None,
+                 "unit": "row"},
         "method": "NNPUClassifier",
         "settings": {"n_epochs": 3},
         "seed": 0,
@@ -78,7 +79,7 @@ def small():
         },
         "suggested": {"default": 0.5, "prior": None},
         "histogram": {"edges": [0.0, 0.5, 1.0], "positives": [0.2, 0.8], "unlabeled": [0.7, 0.3]},
-        "top": [], "importance": [], "history": [], "checks": [], "warnings": [],
+        "top": [], "bottom": [], "importance": [], "history": [], "checks": [], "warnings": [],
         "made": {"mixpul": "0", "date": "2026-11-15", "command": None, "seconds": 1.0},
     }  # fmt: skip
 

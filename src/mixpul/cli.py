@@ -7,6 +7,7 @@ import sys
 from collections.abc import Callable
 from enum import StrEnum
 from functools import wraps
+from importlib import import_module
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -208,7 +209,9 @@ class Method(StrEnum):
 TableArgument = Annotated[
     str, typer.Argument(metavar="TABLE", help="CSV, Parquet or Feather file; - is standard input.")
 ]
-ModelArgument = Annotated[Path, typer.Argument(metavar="MODEL", help="Written by `mixpul fit`.")]
+ModelArgument = Annotated[
+    Path, typer.Argument(metavar="MODEL", help="Written by `mixpul fit` or `mixpul fit-images`.")
+]
 LabelOption = Annotated[str, typer.Option(help="Column that says which rows are known positives.")]
 PositiveOption = Annotated[
     str | None,
@@ -241,11 +244,29 @@ ForceOption = Annotated[bool, typer.Option("--force", help="Replace output files
 JsonOption = Annotated[
     bool, typer.Option("--json", help="Print the result as JSON on standard output.")
 ]
+SetOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--set",
+        metavar="NAME=VALUE",
+        help="A setting of the method, such as n_epochs=10; may be given several times.",
+    ),
+]
+ModelOption = Annotated[Path, typer.Option("-o", "--out", help="The model file to write.")]
+ReportOption = Annotated[
+    Path | None, typer.Option(help="Also write a page (HTML) to look at and to show.")
+]
+ScoresOption = Annotated[
+    str,
+    typer.Option(
+        "-o", "--out", help="File to write (.parquet, .feather, .csv); - is standard output."
+    ),
+]
 ThresholdOption = Annotated[
     str | None,
     typer.Option(
         metavar="CUT",
-        help="Score above which a row is called positive: a number, prior (as many rows as there "
+        help="Score above which one is called positive: a number, prior (as many as there "
         "should be positives), or recall=0.9.",
     ),
 ]
@@ -268,17 +289,22 @@ MissingOption = Annotated[
 ]
 
 
-def table_command(declared: Callable[..., None]) -> Callable[..., None]:
-    """Run the function of the same name in `table_commands` with what was typed."""
+def done_in(package: str) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """Run the function of the same name in a package with what was typed."""
 
-    @wraps(declared)
-    def run(**typed: Any) -> None:
-        # Imported here: it takes seconds, --help should not.
-        from mixpul import table_commands
+    def declare(declared: Callable[..., None]) -> Callable[..., None]:
+        @wraps(declared)
+        def run(**typed: Any) -> None:
+            # Imported here: it takes seconds, --help should not.
+            getattr(import_module(package), declared.__name__)(**typed)
 
-        getattr(table_commands, declared.__name__)(**typed)
+        return run
 
-    return run
+    return declare
+
+
+table_command = done_in("mixpul.table_commands")
+picture_command = done_in("mixpul.picture_commands")
 
 
 @app.command()
@@ -293,21 +319,10 @@ def fit(
     keep: KeepOption = "",
     categorical: CategoricalOption = "",
     method: Annotated[Method, typer.Option(help="How to learn.")] = Method.mixpul,
-    settings: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--set",
-            metavar="NAME=VALUE",
-            help="A setting of the method, such as n_epochs=10; may be given several times.",
-        ),
-    ] = None,
+    settings: SetOption = None,
     seed: SeedOption = 0,
-    out: Annotated[Path, typer.Option("-o", "--out", help="The model file to write.")] = Path(
-        "model.mixpul"
-    ),
-    report: Annotated[
-        Path | None, typer.Option(help="Also write a page (HTML) to look at and to show.")
-    ] = None,
+    out: ModelOption = Path("model.mixpul"),
+    report: ReportOption = None,
     force: ForceOption = False,
     delimiter: DelimiterOption = None,
     encoding: EncodingOption = None,
@@ -355,12 +370,7 @@ def compare(
 def predict(
     model: ModelArgument,
     table: TableArgument,
-    out: Annotated[
-        str,
-        typer.Option(
-            "-o", "--out", help="File to write (.parquet, .feather, .csv); - is standard output."
-        ),
-    ],
+    out: ScoresOption,
     id_column: IdOption = None,
     threshold: ThresholdOption = None,
     force: ForceOption = False,
@@ -445,4 +455,78 @@ def inspect(model: ModelArgument, as_json: JsonOption = False) -> None:
     """Show what is in a model file, without running anything from it.
 
     Example: [bold]mixpul inspect model.mixpul --json[/bold]
+    """
+
+
+# -- a user's own pictures ------------------------------------------------------------------
+
+
+class PictureMethod(StrEnum):
+    """Names of the methods; those of `assess._scores.PICTURE_METHODS`."""
+
+    mixpul = "mixpul"
+    nnpu = "nnpu"
+    upu = "upu"
+    vpu = "vpu"
+
+
+class PictureNet(StrEnum):
+    """Convolutional networks in `nets.NETS`."""
+
+    small_conv = "small-conv"
+    allconv13 = "allconv13"
+
+
+class Odd(StrEnum):
+    """What to do with pictures of another size."""
+
+    resize = "resize"
+    skip = "skip"
+
+
+@app.command()
+@picture_command
+def fit_images(
+    positive: Annotated[
+        Path, typer.Argument(metavar="POSITIVE", help="Folder of pictures known to be positive.")
+    ],
+    unlabeled: Annotated[
+        Path, typer.Argument(metavar="UNLABELED", help="Folder of pictures nobody has labeled.")
+    ],
+    size: Annotated[
+        int, typer.Option(min=8, help="Height and width in pixels to learn from.")
+    ] = 32,
+    odd: Annotated[
+        Odd, typer.Option(help="What to do with pictures of another size.")
+    ] = Odd.resize,
+    method: Annotated[PictureMethod, typer.Option(help="How to learn.")] = PictureMethod.mixpul,
+    net: Annotated[
+        PictureNet, typer.Option(help="Network; allconv13 is large, made for a GPU.")
+    ] = PictureNet.small_conv,
+    settings: SetOption = None,
+    seed: SeedOption = 0,
+    out: ModelOption = Path("model.mixpul"),
+    report: ReportOption = None,
+    force: ForceOption = False,
+    as_json: JsonOption = False,
+) -> None:
+    """Learn from a folder of known positives and one of unlabeled pictures; say how good it is.
+
+    Example: [bold]mixpul fit-images cats photos -o cats.mixpul --report cats.html[/bold]
+    """
+
+
+@app.command()
+@picture_command
+def predict_images(
+    model: ModelArgument,
+    folder: Annotated[Path, typer.Argument(metavar="FOLDER", help="Pictures to score.")],
+    out: ScoresOption,
+    threshold: ThresholdOption = None,
+    force: ForceOption = False,
+    as_json: JsonOption = False,
+) -> None:
+    """Score a folder of pictures of any size: columns `picture`, `score` and `predicted`.
+
+    Example: [bold]mixpul predict-images cats.mixpul more -o scores.csv --threshold prior[/bold]
     """

@@ -3,29 +3,21 @@
 import datetime
 import platform
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields
+from functools import partial
 from importlib.metadata import version as installed
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.special import expit
 from sklearn.base import BaseEstimator
 from sklearn.pipeline import Pipeline
 
 from mixpul import __version__
 from mixpul._progress import progress_bar
 from mixpul._validation import split_labels
-from mixpul.assess._checks import (
-    check_leaks,
-    check_positives,
-    check_prior,
-    check_ranking,
-    check_scar,
-    check_simple,
-)
-from mixpul.assess._columns import column_importance, shuffled_scores, top_rows
+from mixpul.assess._checks import check_positives, check_prior, check_ranking
 from mixpul.assess._curves import (
     prior_estimates,
     recall_cut,
@@ -33,23 +25,26 @@ from mixpul.assess._curves import (
     suggested_cuts,
     threshold_curves,
 )
+from mixpul.assess._judged import Judged, judge_pictures, judge_table
 from mixpul.assess._scores import (
     LEVEL,
     N_FOLDS,
+    as_picture_classifier,
     as_pipeline,
     check_rows,
     out_of_fold,
     plain_settings,
     plain_values,
-    simple_scores,
 )
+from mixpul.base import PUClassifier
 from mixpul.metrics import Estimate
 from mixpul.metrics._ranking import delong
-from mixpul.tables import leaks
 from mixpul.tables._frames import as_frame
+from mixpul.training import is_pictures
 
-# Of the judging, besides one per column: two priors, leaks, the simple method, curves, checks.
-N_STEPS = 6
+# Of the judging: two priors, curves, checks; of a table also leaks, the simple method, and one
+# for each column.
+N_STEPS, N_STEPS_OF_TABLE = 4, 2
 
 
 @dataclass
@@ -58,12 +53,13 @@ class Assessment:
 
     Attributes
     ----------
-    model : Pipeline
-        A `TableInput` and a classifier, fitted on all rows.
+    model : Pipeline or PUClassifier
+        A `TableInput` and a classifier, fitted on all rows; for pictures the classifier alone.
     scores : ndarray of shape (n,)
         Out-of-fold scores on the scale of `predict_proba`, from 0 to 1.
     data : dict
-        Numbers of rows, and what became of each column.
+        Numbers of rows, and what became of each column. ``"unit"`` is what one of them is called:
+        ``"row"`` or ``"picture"``.
     method, settings, seed, folds
         How the scores came about.
     pu_auc : Estimate
@@ -81,10 +77,11 @@ class Assessment:
         positives), ``"recall_90"``, ``"f1"``.
     histogram : dict
         Shares of the positives and of the unlabeled rows in bins of the score.
-    top : list of dict
-        The unlabeled rows with the highest out-of-fold scores.
+    top, bottom : list of dict
+        The unlabeled rows with the highest out-of-fold scores and, of pictures, the lowest.
     importance : list of dict
-        By how much the PU-AUC drops if a column is shuffled among rows left out of training.
+        Of a table: by how much the PU-AUC drops if a column is shuffled among rows left out of
+        training.
     history : list of dict
         Loss terms and PU-AUC of each epoch, of methods that have epochs.
     checks : list of dict
@@ -94,7 +91,7 @@ class Assessment:
         Versions, date and seconds.
     """
 
-    model: Pipeline
+    model: Pipeline | PUClassifier
     scores: NDArray[np.float32]
     data: dict[str, Any]
     method: str
@@ -108,6 +105,7 @@ class Assessment:
     suggested: dict[str, float]
     histogram: dict[str, list[float]]
     top: list[dict[str, Any]]
+    bottom: list[dict[str, Any]]
     importance: list[dict[str, Any]]
     history: list[dict[str, float]]
     checks: list[dict[str, str]]
@@ -141,8 +139,10 @@ def assess(
     ----------
     model : str, classifier or Pipeline
         A name in `METHODS`, a classifier, or a pipeline of a `TableInput` and a classifier. A
-        copy is fitted.
+        copy is fitted. For pictures 'mixpul', 'nnpu', 'upu', 'vpu', which then train convolutional
+        networks for minutes, or a classifier.
     X : data frame, Arrow table or array
+        An array of uint8 with shape (n, channels, height, width) holds pictures.
     is_positive : array of shape (n,)
         PU labels: two values, of which the larger means labeled positive.
     ids : sequence, optional
@@ -170,54 +170,50 @@ def assess(
     ['enough positives', 'ranks better than chance']
     """
     start = time.perf_counter()
-    frame = as_frame(X, least_rows=2)
     _, positive = split_labels(is_positive)
-    check_rows(frame, positive)
-    pipeline = as_pipeline(model, random_state)
+    judge: Callable[..., Judged]
+    if is_pictures(X):
+        check_rows(X, positive)
+        classifier = as_picture_classifier(model, random_state, int((~positive).sum()))
+        pipeline, rows, n_steps = None, X, N_STEPS
+        judge = partial(judge_pictures, pixels=X)
+    else:
+        frame = as_frame(X, least_rows=2)
+        check_rows(frame, positive)
+        pipeline = as_pipeline(model, random_state)
+        rows, classifier = pipeline[0].fit_transform(frame), pipeline[-1]
+        n_steps = N_STEPS + N_STEPS_OF_TABLE + len(pipeline[0].plan_)
+        judge = partial(judge_table, table=pipeline[0], frame=frame, rows=rows)
     random = np.random.default_rng(random_state)
-    rows = pipeline[0].fit_transform(frame)
-    found = out_of_fold(pipeline[-1], rows, positive, n_folds, random_state, verbose)
-    pipeline.steps[-1] = (pipeline.steps[-1][0], found.classifier)
-    logits = found.scores.astype(np.float64)
-    scores = expit(found.scores)
+    found = out_of_fold(classifier, rows, positive, n_folds, random_state, verbose)
+    if pipeline is not None:
+        pipeline.steps[-1] = (pipeline.steps[-1][0], found.classifier)
+    logits, scores = found.scores.astype(np.float64), found.shares
 
-    n_columns = len(pipeline[0].plan_)
-    with progress_bar(n_columns + N_STEPS, "Judging", verbose, "steps") as advance:
+    with progress_bar(n_steps, "Judging", verbose, "steps") as advance:
         prior = prior_estimates(logits, positive, random, advance)
         used = prior[prior["from"]]._replace(value=prior["used"])
-        shuffled = shuffled_scores(pipeline[0], rows, positive, found, random, advance)
-        importance = column_importance(pipeline[0], shuffled)
-        named = frame.set_axis([str(name) for name in frame.columns], axis=1)
-        leaking = leaks(named[list(pipeline[0].kinds_)], positive)
-        advance({})
-        simple = simple_scores(rows, positive, found.folds, random)
-        advance({})
+        own = judge(found, positive, ids, random, advance)
         cuts = suggested_cuts(positive, scores, used.value)
         curves = threshold_curves(positive, scores, used, cuts, random)
         cuts["recall_90"] = recall_cut(curves["threshold"], curves["recall"]["value"], 0.9)
         advance({})
         checks = [
             check_positives(positive),
-            check_ranking(positive, scores),
-            check_prior(prior),
-            check_scar(pipeline[0], shuffled, importance),
-            check_simple(positive, logits, simple, found.classifier),
-            check_leaks(leaking),
+            check_ranking(positive, scores, own.data["unit"]),
+            check_prior(prior, own.data["unit"]),
+            *own.checks,
         ]
         advance({})
     return Assessment(
-        model=pipeline,
+        model=found.classifier if pipeline is None else pipeline,
         scores=scores,
         data={
             "source": None,
-            "rows": len(frame),
+            "rows": len(rows),
             "positives": int(positive.sum()),
             "unlabeled": int((~positive).sum()),
-            "label": None,
-            "positive": None,
-            "id": None,
-            "columns": pipeline[0].report_,
-            "features": rows.shape[1],
+            **own.data,
             "fingerprint": None,
         },
         method=type(found.classifier).__name__,
@@ -230,11 +226,12 @@ def assess(
         thresholds=curves,
         suggested=cuts,
         histogram=score_histogram(positive, scores),
-        top=top_rows(named, positive, scores, ids, importance),
-        importance=importance,
+        top=own.top,
+        bottom=own.bottom,
+        importance=own.importance,
         history=[dict(record) for record in getattr(found.classifier, "history_", [])],
         checks=checks,
-        warnings=[str(leak) for leak in leaking],
+        warnings=own.warnings,
         made={
             "mixpul": __version__,
             "python": platform.python_version(),

@@ -17,6 +17,7 @@ from mixpul.tables import TableInput
 ENOUGH_POSITIVES, FEW_POSITIVES, HARDLY_ANY_POSITIVES = 100, 20, 5
 # The SCAR hint looks at the columns that matter most; it is content if it can tell of this share.
 COLUMNS_OF_HINT, ENOUGH_TOLD = 10, 2 / 3
+RANDOM_DRAW = "positives look like a random draw"
 
 
 def _check(name: str, verdict: str, text: str) -> dict[str, str]:
@@ -45,7 +46,9 @@ def check_positives(is_positive: NDArray[np.bool_]) -> dict[str, str]:
     return _check(name, "good", f"{n} labeled positives are enough.")
 
 
-def check_ranking(is_positive: NDArray[np.bool_], scores: NDArray) -> dict[str, str]:
+def check_ranking(
+    is_positive: NDArray[np.bool_], scores: NDArray, unit: str = "row"
+) -> dict[str, str]:
     report = pu_report(is_positive, scores, threshold=0.5, n_bootstrap=2)
     doubts = [sentence for sentence in report["warnings"] if sentence != few_positives(is_positive)]
     if doubts:
@@ -54,19 +57,19 @@ def check_ranking(is_positive: NDArray[np.bool_], scores: NDArray) -> dict[str, 
     return _check(
         "ranks better than chance",
         "good",
-        f"A labeled positive outranks an unlabeled row in {100 * auc:.0f} % of the pairs (PU-AUC "
-        f"{auc:.3f}); by chance it would be 50 %.",
+        f"A labeled positive outranks an unlabeled {unit} in {100 * auc:.0f} % of the pairs "
+        f"(PU-AUC {auc:.3f}); by chance it would be 50 %.",
     )
 
 
-def check_prior(prior: Mapping[str, Any]) -> dict[str, str]:
+def check_prior(prior: Mapping[str, Any], unit: str = "row") -> dict[str, str]:
     one, other = prior["bbe"], prior["dedpul"]
     small, large = sorted((one.value, other.value))
     used = prior[prior["from"]]
     agree = large - small <= 0.03 or large <= 1.5 * small
     sharp = used.high - used.low <= max(0.05, used.value)
     text = (
-        f"Best bin estimation puts the share of positives among the unlabeled rows at "
+        f"Best bin estimation puts the share of positives among the unlabeled {unit}s at "
         f"{_percent(one.value)} ({_percent(one.low)} to {_percent(one.high)}), DEDPUL at "
         f"{_percent(other.value)} ({_percent(other.low)} to {_percent(other.high)}). "
     )
@@ -99,7 +102,6 @@ def check_scar(
     tell most of the class escape most easily: without them few rows are surely positive. Measure
     anew with `python benchmarks/scar.py`.
     """
-    name = "positives look like a random draw"
     ask = (
         "Columns that the score hardly uses were not checked, and kinds of positives that never "
         "get labeled look like negatives to any method. Ask how the labels came about."
@@ -115,7 +117,7 @@ def check_scar(
         others = sorted({split.column for split in uneven} - {worst.column})
         also = f" The same goes for {_quoted(others)}." if others else ""
         return _check(
-            name,
+            RANDOM_DRAW,
             "caution",
             f"Rows where {worst.side} seem to be labeled about {often} {more} others that "
             f"look just as positive.{also} Then recall is that of the kinds that get labeled, and "
@@ -126,7 +128,7 @@ def check_scar(
     open_ = [column for column in columns if column not in told]
     if len(told) < ENOUGH_TOLD * len(columns):
         return _check(
-            name,
+            RANDOM_DRAW,
             "caution",
             f"This could not be judged: only for {len(told)} of the {len(columns)} columns that "
             "matter most would the data show it if rows on one side were labeled three times as "
@@ -134,10 +136,21 @@ def check_scar(
         )
     left = f" For {_quoted(open_)} that cannot be told." if open_ else ""
     return _check(
-        name,
+        RANDOM_DRAW,
         "good",
         "Rows that look equally positive are labeled about equally often (less than three to one) "
         f"on both sides of {len(told)} of the {len(columns)} columns that matter most.{left} {ask}",
+    )
+
+
+def scar_is_open() -> dict[str, str]:
+    """What there is to say where no columns tell kinds of positives apart."""
+    return _check(
+        RANDOM_DRAW,
+        "caution",
+        "This could not be judged: it is looked for column by column, and pictures have none. "
+        "Kinds of positives that never get labeled look like negatives to any method. Ask how the "
+        "labels came about, and whether labeled and unlabeled pictures come from the same source.",
     )
 
 

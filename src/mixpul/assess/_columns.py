@@ -1,6 +1,6 @@
-"""Which columns matter, and the unlabeled rows that score highest."""
+"""Which columns matter, and what they hold."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -15,30 +15,13 @@ N_COLUMNS_OF_TOP = 6
 POSITIVES_OF_IMPORTANCE, UNLABELED_OF_IMPORTANCE, N_PERMUTATIONS = 1_000, 3_000, 3
 
 
-def top_rows(
-    frame: Any,
-    is_positive: NDArray[np.bool_],
-    scores: NDArray,
-    ids: Sequence[Any] | None,
-    importance: list[dict[str, Any]],
-) -> list[dict[str, Any]]:
-    unlabeled = np.flatnonzero(~is_positive)
-    first = unlabeled[np.argsort(-scores[unlabeled], kind="stable")[:N_TOP]]
-    columns = [entry["column"] for entry in importance[:N_COLUMNS_OF_TOP]]
-    shown = frame[columns].iloc[first]
+def cells(frame: Any, rows: NDArray[np.intp], columns: list[str]) -> list[dict[str, str]]:
+    """Per row the values of some columns, as text."""
+    shown = frame[columns].iloc[rows]
     return [
-        {
-            "id": int(row) + 1 if ids is None else _cell(ids[row]),
-            "score": float(scores[row]),
-            "values": {name: _text(value) for name, value in zip(columns, values, strict=True)},
-        }
-        for row, values in zip(first, shown.itertuples(index=False), strict=True)
+        {name: _text(value) for name, value in zip(columns, values, strict=True)}
+        for values in shown.itertuples(index=False)
     ]
-
-
-def _cell(value: Any) -> Any:
-    value = value.item() if isinstance(value, np.generic) else value
-    return value if isinstance(value, int | float | str) else str(value)
 
 
 def _text(value: Any) -> str:

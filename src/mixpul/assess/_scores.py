@@ -2,13 +2,13 @@
 
 import math
 import warnings
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from scipy.special import ndtri
+from scipy.special import expit, ndtri
 from sklearn.base import BaseEstimator, clone
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import LogisticRegression
@@ -45,6 +45,23 @@ METHODS: dict[str, type[PUClassifier]] = {
     "bagging": BaggingPUClassifier,
 }
 
+# What networks for pictures are trained with, for minutes on one core.
+PICTURE_SETTINGS: dict[str, Any] = {
+    "net": "small-conv",
+    "augment": ("flip", "shift"),
+    "batch_size": 64,
+    "cross_fitting": 3,
+}
+# Fewer are not enough to tell shapes apart, however often each picture is seen.
+STEPS_FOR_PICTURES, PASSES_OVER_PICTURES = 60, 3
+# The methods that can be asked to learn from pictures by name, and their settings.
+PICTURE_METHODS: dict[str, dict[str, Any]] = {
+    "mixpul": PICTURE_SETTINGS,
+    "nnpu": PICTURE_SETTINGS,
+    "upu": PICTURE_SETTINGS | {"model": "mlp"},
+    "vpu": PICTURE_SETTINGS,
+}
+
 LEVEL = 0.95
 N_FOLDS = 5
 # More unlabeled rows hardly change a logistic regression on some dozens of features.
@@ -57,12 +74,17 @@ class OutOfFold(NamedTuple):
     classifier: PUClassifier
     scores: NDArray[np.float32]  # logits
     folds: NDArray[np.int32]  # per row the number of the scorer that has not seen it
-    scorers: list[Callable[[NDArray[np.float32]], NDArray]]
+    scorers: list[Callable[[NDArray], NDArray]]
+
+    @property
+    def shares(self) -> NDArray[np.float32]:
+        """The scores on the scale of `predict_proba`."""
+        return expit(self.scores)
 
 
 def out_of_fold(
     classifier: Any,
-    rows: NDArray[np.float32],
+    rows: NDArray,
     is_positive: NDArray[np.bool_],
     n_folds: int,
     seed: int,
@@ -91,8 +113,8 @@ def out_of_fold(
     return OutOfFold(classifier, scores, folds, [part.decision_function for part in parts])
 
 
-def _net_scorer(net: torch.nn.Module) -> Callable[[NDArray[np.float32]], NDArray]:
-    def scores(rows: NDArray[np.float32]) -> NDArray:
+def _net_scorer(net: torch.nn.Module) -> Callable[[NDArray], NDArray]:
+    def scores(rows: NDArray) -> NDArray:
         device = next(net.parameters()).device
         return score_rows(net, as_rows(rows, device), torch.arange(len(rows)))
 
@@ -130,24 +152,49 @@ def check_rows(frame: Any, is_positive: NDArray[np.bool_]) -> None:
 
 
 def as_pipeline(model: str | BaseEstimator, seed: int) -> Pipeline:
-    if isinstance(model, str):
-        model = chosen_methods([model], seed)[model]
-    pipeline = clone(model) if isinstance(model, Pipeline) else None
-    if pipeline is None:
-        pipeline = make_pipeline(TableInput(), clone(model))
-    elif len(pipeline) != 2 or not isinstance(pipeline[0], TableInput):
+    if not isinstance(model, Pipeline):
+        return make_pipeline(TableInput(), as_classifier(model, seed))
+    if len(model) != 2 or not isinstance(model[0], TableInput):
         raise ValueError(
             "A pipeline to assess has two steps, a TableInput and a classifier; got "
-            f"{', '.join(type(step).__name__ for _, step in pipeline.steps)}."
+            f"{', '.join(type(step).__name__ for _, step in model.steps)}."
         )
-    if not isinstance(pipeline[-1], PUClassifier):
-        raise ValueError(
-            f"model must be one of {', '.join(METHODS)}, or a classifier of mixpul; got "
-            f"{type(pipeline[-1]).__name__}."
-        )
-    if pipeline[-1].get_params()["random_state"] is None:
-        pipeline[-1].set_params(random_state=seed)
+    pipeline = clone(model)
+    pipeline.steps[-1] = (pipeline.steps[-1][0], as_classifier(pipeline[-1], seed))
     return pipeline
+
+
+def as_classifier(model: str | BaseEstimator, seed: int) -> PUClassifier:
+    if isinstance(model, str):
+        return chosen_methods([model], seed)[model]
+    return _seeded(model, seed, METHODS)
+
+
+def as_picture_classifier(model: str | BaseEstimator, seed: int, n_unlabeled: int) -> PUClassifier:
+    if isinstance(model, str) and model in PICTURE_METHODS:
+        settings = PICTURE_METHODS[model] | {"n_epochs": picture_epochs(n_unlabeled)}
+        return METHODS[model](**settings, random_state=seed)
+    return _seeded(model, seed, PICTURE_METHODS)
+
+
+def picture_epochs(n_unlabeled: int) -> int:
+    """How often to go through the unlabeled pictures with `PICTURE_SETTINGS`."""
+    n_seen = n_unlabeled * (1 - 1 / PICTURE_SETTINGS["cross_fitting"])
+    steps = max(1, n_seen / PICTURE_SETTINGS["batch_size"])
+    return max(PASSES_OVER_PICTURES, round(STEPS_FOR_PICTURES / steps))
+
+
+def _seeded(model: Any, seed: int, names: Iterable[str]) -> PUClassifier:
+    """A copy of a classifier of ours, with a seed if it has none."""
+    if not isinstance(model, PUClassifier):
+        got = repr(model) if isinstance(model, str) else type(model).__name__
+        raise ValueError(
+            f"model must be one of {', '.join(names)}, or a classifier of mixpul; got {got}."
+        )
+    classifier = clone(model)
+    if classifier.get_params()["random_state"] is None:
+        classifier.set_params(random_state=seed)
+    return classifier
 
 
 def plain_settings(classifier: Any) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""Where `predict` and `evaluate` cut: a number, or a name to look up in the curve of the fit."""
+"""Where predictions are cut: a number, or a name to look up in the curve of the fit."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -34,7 +34,7 @@ def found_cut(asked: float | str, info: Mapping[str, Any]) -> float:
     if curve is None:
         raise ValueError(
             f"The model file has no curve to find the cut for {asked!r} in; give a number, or "
-            "fit the model with `mixpul fit`."
+            "fit the model with `mixpul fit` or `mixpul fit-images`."
         )
     if asked == "prior":
         return float(curve["suggested"]["prior"])

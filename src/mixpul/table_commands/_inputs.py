@@ -88,13 +88,19 @@ def given(reading: Mapping[str, Any]) -> dict[str, Any]:
 def load_model(path: Path) -> tuple[Pipeline, dict[str, Any]]:
     """The pipeline, and what the file knows of its fit."""
     pipeline = load(path)
+    info = describe(path)["info"]
+    if "pictures" in info:
+        raise ValueError(
+            f"{str(path)!r} was fitted on pictures and takes no tables; score a folder of pictures "
+            "with `mixpul predict-images`."
+        )
     if not isinstance(pipeline, Pipeline):
         raise ValueError(
             f"{str(path)!r} holds a {type(pipeline).__name__} that takes rows of numbers, not "
             "tables; fit one with `mixpul fit`, or save a Pipeline of a TableInput and a "
             "classifier."
         )
-    return pipeline, describe(path)["info"]
+    return pipeline, info
 
 
 def merged_reading(info: Mapping[str, Any], reading: Mapping[str, Any]) -> dict[str, Any]:

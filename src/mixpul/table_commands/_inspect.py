@@ -1,6 +1,8 @@
 """`mixpul inspect`."""
 
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 from rich.markup import escape
 from rich.table import Table
@@ -22,14 +24,14 @@ def inspect(model: Path, *, as_json: bool) -> None:
     if about["n_parameters"]:
         say(f"{about['n_parameters']:,} numbers in its networks")
     if known := info.get("assessment"):
+        units, how = _learned_from(info)
         say(
-            f"Fitted on {known['rows']:,} rows, {known['positives']:,} of them labeled positive "
-            f"({escape(repr(info['label']))} is {escape(repr(info['positive']))}), seed "
-            f"{info['seed']}"
+            f"Fitted on {known['rows']:,} {units}, {known['positives']:,} of them labeled positive "
+            f"({escape(how)}), seed {info['seed']}"
         )
         say(f"PU-AUC out of fold {interval(known['pu_auc'])}")
         by = known["prior"]["from"]
-        say(f"Share of positives among the unlabeled rows {interval(known['prior'][by])}, {by}")
+        say(f"Share of positives among the unlabeled {units} {interval(known['prior'][by])}, {by}")
         for name, cut in info["thresholds"]["suggested"].items():
             say(f"Cut {name}: {cut:.4g}")
         say(f"Data: {info['fingerprint'] or 'from a stream'}")
@@ -45,3 +47,11 @@ def inspect(model: Path, *, as_json: bool) -> None:
         say(columns)
     settings = ", ".join(f"{name}={value!r}" for name, value in about["params"].items())
     say(f"Settings: {escape(settings)}")
+
+
+def _learned_from(info: Mapping[str, Any]) -> tuple[str, str]:
+    """What the rows are called, and how they came to be what they are."""
+    if pictures := info.get("pictures"):
+        size, does = pictures["size"], {"resize": "resized", "skip": "skipped"}[pictures["odd"]]
+        return "pictures", f"{size} x {size} pixels, others are {does}"
+    return "rows", f"{info['label']!r} is {info['positive']!r}"

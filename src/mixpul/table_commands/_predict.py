@@ -1,17 +1,13 @@
 """`mixpul predict`."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-import typer
-from rich.console import Console
-
-from mixpul.table_commands._cuts import found_cut, parsed_threshold
+from mixpul.table_commands._cuts import found_cut
 from mixpul.table_commands._inputs import load_model, merged_reading
-from mixpul.table_commands._outputs import check_outputs, told_if_full
-from mixpul.table_commands._words import note, print_json
-from mixpul.tables import score_stream, stream_table, write_table
+from mixpul.table_commands._scored import asked_threshold, write_scores
+from mixpul.tables import score_stream, stream_table
 from mixpul.tables._formats import is_stream
 
 __all__ = ["predict"]
@@ -29,11 +25,8 @@ def predict(
     **reading: Any,
 ) -> None:
     """Score a table of any size, row by row."""
-    if as_json and out == "-":
-        raise typer.BadParameter("--json and -o - both want standard output.")
-    asked = None if threshold is None else parsed_threshold(threshold)
-    if out != "-":
-        check_outputs([Path(out)], [table, str(model)], force)
+    inputs = [table, str(model)]
+    asked = asked_threshold(threshold, out=out, inputs=inputs, force=force, as_json=as_json)
     pipeline, info = load_model(model)
     cut = None if asked is None else found_cut(asked, info)
     reading = merged_reading(info, reading)
@@ -42,18 +35,7 @@ def predict(
     scored = score_stream(
         pipeline, stream_table(table, kinds=kinds, **reading), keep=keep, threshold=cut
     )
-    counts = {"rows": 0, "flagged": 0}
-    with told_if_full(repr(out)) if out != "-" else told_if_full("Standard output", "Make room."):
-        write_table(_counted(scored, counts), out)
-    shown = 0.5 if cut is None else cut
-    if as_json:
-        print_json({**counts, "threshold": shown, "output": out})
-    else:
-        rows = "row" if counts["rows"] == 1 else "rows"
-        note(
-            f"{counts['rows']:,} {rows} scored, {counts['flagged']:,} above {shown:.4g}"
-            + ("." if out == "-" else f": {out}")
-        )
+    write_scores(scored, out=out, cut=cut, as_json=as_json, unit="row", more={})
 
 
 def _kept_id(
@@ -66,12 +48,3 @@ def _kept_id(
     if of_fit is None or is_stream(table):  # which cannot be looked at twice
         return []
     return [of_fit] if of_fit in next(stream_table(table, **reading)).schema.names else []
-
-
-def _counted(batches: Iterable[Any], counts: dict[str, int]) -> Iterator[Any]:
-    with Console(stderr=True).status("Scoring") as status:
-        for batch in batches:
-            counts["rows"] += batch.num_rows
-            counts["flagged"] += int(batch.column("predicted").true_count)
-            status.update(f"{counts['rows']:,} rows")
-            yield batch

@@ -12,6 +12,8 @@ __all__ = ["answer", "unknown"]
 # The share of pairs in which a positive comes before a negative, and what to call it.
 GRADES = ((0.9, "very well"), (0.75, "well"), (0.6, "only fairly well"), (-math.inf, "poorly"))
 
+GIVES_AWAY = {"row": "a column", "picture": "where pictures come from"}
+
 
 def answer(a: Assessment, start: int) -> list[Markup]:
     """How well it ranks, how many positives there are, what the first cut gives."""
@@ -19,7 +21,7 @@ def answer(a: Assessment, start: int) -> list[Markup]:
 
 
 def _ranking(a: Assessment) -> Markup:
-    pu_auc, corrected = a["pu_auc"], a["corrected_auc"]
+    pu_auc, corrected, unit = a["pu_auc"], a["corrected_auc"], a["data"]["unit"]
     quality = (corrected or pu_auc)["value"]
     if quality > 1:
         grade = "too well to be true"
@@ -29,31 +31,32 @@ def _ranking(a: Assessment) -> Markup:
         grade = next(word for least, word in GRADES if quality >= least)
     text = Markup(
         "It ranks <strong>{}</strong>: a known positive it was not trained on scores above an "
-        "unlabeled row in {} of pairs ({})"
-    ).format(grade, percent(pu_auc["value"]), span(pu_auc["low"], pu_auc["high"]))
+        "unlabeled {} in {} of pairs ({})"
+    ).format(grade, unit, percent(pu_auc["value"]), span(pu_auc["low"], pu_auc["high"]))
     if not corrected:
         return text + "."
     low, high = corrected["low"], corrected["high"]
     if quality > 1:
         return text + (
-            f". Against truly negative rows that would make {percent(quality)}, which cannot be: "
-            "a column may give the label away, or the share of positives is estimated too high."
+            f". Against truly negative {unit}s that would make {percent(quality)}, which cannot "
+            f"be: {GIVES_AWAY[unit]} may give the label away, or the share of positives is "
+            "estimated too high."
         )
     # An interval that reaches beyond 100 % has an end that says nothing.
     around = f"at least {percent(low)}" if low is not None and (high or 0) > 1 else span(low, high)
-    return text + f", and above a truly negative row in about {percent(quality)} ({around})."
+    return text + f", and above a truly negative {unit} in about {percent(quality)} ({around})."
 
 
 def _positives(a: Assessment) -> Markup:
-    prior, n = a["prior"], a["data"]["unlabeled"]
+    prior, n, unit = a["prior"], a["data"]["unlabeled"], a["data"]["unit"]
     estimate = prior.get(prior["from"])
-    text = Markup(
-        "Of the {} unlabeled rows about <strong>{}</strong> are probably positive"
-    ).format(count(n), count(prior["used"] * n))
+    text = Markup("Of the {} unlabeled {}s about <strong>{}</strong> are probably positive").format(
+        count(n), unit, count(prior["used"] * n)
+    )
     if not isinstance(estimate, Mapping) or estimate["low"] is None:
         return text + f" ({percent(prior['used'])}, as given)."
     low, high = (count(estimate[end] * n) for end in ("low", "high"))
-    return text + f" ({percent(prior['used'])}; {low} to {high} rows)."
+    return text + f" ({percent(prior['used'])}; {low} to {high} {unit}s)."
 
 
 def _first_cut(a: Assessment, place: int) -> Markup:
@@ -70,7 +73,7 @@ def _first_cut(a: Assessment, place: int) -> Markup:
 
 def unknown(a: Assessment) -> list[str]:
     """What no number on the page can tell."""
-    prior = a["prior"]
+    prior, unit = a["prior"], a["data"]["unit"]
     known = {name: prior[name] for name in ("bbe", "dedpul") if prior.get(name)}
     estimates = ", ".join(
         f"{percent(one['value'])} by {name.upper()} ({span(one['low'], one['high'])})"
@@ -78,11 +81,11 @@ def unknown(a: Assessment) -> list[str]:
     )
     shares = f" It was estimated as {estimates}." if estimates else ""
     return [
-        "No row is known to be negative. Ranking and recall are measured on known positives that "
-        "were held out; precision, F1 and the number of positives also rest on the share of "
-        f"positives among the unlabeled rows.{shares}",
+        f"No {unit} is known to be negative. Ranking and recall are measured on known positives "
+        "that were held out; precision, F1 and the number of positives also rest on the share of "
+        f"positives among the unlabeled {unit}s.{shares}",
         "Whether the known positives are typical. If easy cases were labeled first, fewer of the "
         "others are found than it says here.",
-        "Which flagged rows are right. Check some of them by hand, drawn at random: a hundred tell "
-        "the precision to within ten percentage points.",
+        f"Which flagged {unit}s are right. Check some of them by hand, drawn at random: a hundred "
+        "tell the precision to within ten percentage points.",
     ]

@@ -14,7 +14,7 @@ __all__ = ["MOST_BARS", "cut_panels", "importance_chart", "leaderboard", "traini
 # What training curves are curves of; other methods have terms of their own.
 TERMS = {
     "L_PN": "L_PN, positives and negatives",
-    "L_U": "L_U, mixtures of unlabeled rows",
+    "L_U": "L_U, mixtures of unlabeled",
     "L_PU": "L_PU, positives above unlabeled",
 }
 SHARES = (0.0, 0.25, 0.5, 0.75, 1.0)
@@ -31,12 +31,12 @@ class Panel(NamedTuple):
 
 def cut_panels(a: Assessment, start: int) -> list[Panel]:
     """What lies on either side of the cut."""
-    curves, histogram = a["thresholds"], a["histogram"]
+    curves, histogram, units = a["thresholds"], a["histogram"], f"{a['data']['unit']}s"
     at = curves["threshold"][start]
     scores = [
         charts.steps(name, histogram["edges"], [100 * share for share in histogram[key]], series)
         for key, name, series in (
-            ("unlabeled", "unlabeled rows", 0),
+            ("unlabeled", f"unlabeled {units}", 0),
             ("positives", "known positives, held out", 1),
         )
     ]
@@ -45,12 +45,12 @@ def cut_panels(a: Assessment, start: int) -> list[Panel]:
         for key, name, series in (("recall", "recall", 1), ("precision", "precision", 2),
                                   ("f1", "F1", 3))
     ]  # fmt: skip
-    flagged = [_band(curves, "flagged", "unlabeled rows above the cut", 0)]
+    flagged = [_band(curves, "flagged", f"unlabeled {units} above the cut", 0)]
     return [
-        _panel("Who scores what", scores, "score", "% of rows", x_ticks=SHARES, cursor_at=at),
+        _panel("Who scores what", scores, "score", f"% of {units}", x_ticks=SHARES, cursor_at=at),
         _panel("What a cut gives", rates, "cut", "%", x_ticks=SHARES, cursor_at=at,
                y_ticks=[100 * share for share in SHARES]),
-        _panel("How many are flagged", flagged, "cut", "% of unlabeled rows", x_ticks=SHARES,
+        _panel("How many are flagged", flagged, "cut", f"% of unlabeled {units}", x_ticks=SHARES,
                cursor_at=at, y_ticks=[100 * share for share in SHARES]),
     ]  # fmt: skip
 
@@ -73,7 +73,7 @@ def training_panels(history: Sequence[Mapping[str, Any]]) -> list[Panel]:
         # Room above and below: noise should look like noise.
         ticks = charts.nice_ticks(min(ranking.y) - 0.02, max(ranking.y) + 0.02)
         panels.append(
-            _panel("Ranking of held-out rows", [ranking], "epoch", "PU-AUC", y_ticks=ticks,
+            _panel("Ranking of what is held out", [ranking], "epoch", "PU-AUC", y_ticks=ticks,
                    dashed_at=best, dashed_label="highest")
         )  # fmt: skip
     return panels

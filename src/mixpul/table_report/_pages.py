@@ -5,7 +5,7 @@ A page carries what it shows as JSON, the same that `--json` prints, and its scr
 
 import csv
 import io
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 from urllib.parse import quote
 
@@ -38,7 +38,7 @@ __all__ = ["comparison_page", "table_page"]
 # The suggested cuts: what a button says, and why one would want it.
 CUTS = {
     "default": ("default", "Where the classifier itself draws the line."),
-    "prior": ("as many as expected", "Flags as many rows as there should be positives."),
+    "prior": ("as many as expected", "Flags as many as there should be positives."),
     "recall_90": ("finds 90 %", "The highest cut that still finds nine positives out of ten."),
     "f1": ("best F1", "The best balance of recall and precision."),
 }
@@ -46,14 +46,16 @@ VERDICTS = {"good": ("✓", "fine"), "caution": ("!", "look closer"), "bad": ("�
 LONGEST_TEXT = 44
 
 
-def table_page(assessment: Assessment) -> str:
+def table_page(assessment: Assessment, *, thumbnails: Mapping[str, str] | None = None) -> str:
     """An assessment as one HTML page that loads nothing.
 
     Parameters
     ----------
     assessment : dict
-        What `mixpul fit --json` prints: plain values, with None for what is not known. NaN and
-        infinity are refused, JSON has neither.
+        What `mixpul fit --json` or `mixpul fit-images --json` prints: plain values, with None for
+        what is not known. NaN and infinity are refused, JSON has neither.
+    thumbnails : dict, optional
+        Of pictures: ``data:`` addresses to show for the names in ``"top"`` and ``"bottom"``.
 
     Returns
     -------
@@ -88,13 +90,15 @@ def table_page(assessment: Assessment) -> str:
         panels=cut_panels(assessment, start),
         training=training_panels(assessment["history"]),
         importance=importance_chart(assessment["importance"]),
-        top_columns=list(assessment["top"][0]["values"]) if assessment["top"] else [],
+        top_columns=_columns(assessment["top"]),
         top_csv=_top_csv(assessment),
+        thumbnails=thumbnails or {},
         percent=percent,
         count=count,
         score_text=score_text,
         most_bars=MOST_BARS,
         clipped=_clipped,
+        clipped_name=_clipped_name,
     )
 
 
@@ -175,15 +179,20 @@ def _cuts(a: Assessment) -> list[Cut]:
     return sorted(found, key=lambda cut: cut.place)
 
 
+def _columns(top: Sequence[Mapping[str, Any]]) -> list[str]:
+    """The columns that rows are shown with; pictures have none."""
+    return list(top[0].get("values", ())) if top else []
+
+
 def _top_csv(a: Assessment) -> str:
     """The rows as an address that a link can offer as a file."""
-    rows = a["top"]
+    rows, columns = a["top"], _columns(a["top"])
     if not rows:
         return ""
-    columns = list(rows[0]["values"])
     file = io.StringIO()
     writer = csv.writer(file, lineterminator="\r\n")
-    heading = "row" if a["data"]["id"] is None else a["data"]["id"]
+    heading = a["data"].get("id")
+    heading = a["data"]["unit"] if heading is None else heading
     writer.writerow(map(_inert, [heading, "score", *columns]))
     for row in rows:
         values = [row["values"].get(column, "") for column in columns]
@@ -216,3 +225,9 @@ def _clipped(value: Any) -> Markup:
     if len(text) <= LONGEST_TEXT:
         return Markup("<bdi>{}</bdi>").format(text)
     return Markup('<bdi title="{}">{}…</bdi>').format(text[:400], text[: LONGEST_TEXT - 1].rstrip())
+
+
+def _clipped_name(name: str) -> Markup:
+    """A path, of which the end tells more than the beginning."""
+    shown = name if len(name) <= LONGEST_TEXT else f"…{name[1 - LONGEST_TEXT :]}"
+    return Markup('<bdi title="{}">{}</bdi>').format(name, shown)

@@ -65,16 +65,12 @@ def score_stream(
     >>> next(scored).schema.names
     ['size', 'score', 'predicted']
     """
-    pa = import_tables()
+    import_tables()
     import torch
 
     def scored(batch: Any) -> Any:
-        logits = model.decision_function(batch)
-        scores = expit(logits)
-        predicted = logits > 0 if threshold is None else scores > threshold
-        columns = {name: batch.column(name) for name in keep}
-        columns |= {"score": pa.array(scores), "predicted": pa.array(np.asarray(predicted))}
-        return pa.RecordBatch.from_arrays(list(columns.values()), names=list(columns))
+        kept = {name: batch.column(name) for name in keep}
+        return scored_columns(kept, model.decision_function(batch), threshold)
 
     if clash := {"score", "predicted"} & set(keep):
         raise ValueError(
@@ -98,6 +94,16 @@ def score_stream(
             for future in waiting:
                 future.cancel()
             torch.set_num_threads(n_threads)
+
+
+def scored_columns(kept: dict[str, Any], logits: Any, threshold: float | None) -> Any:
+    """A record batch of the kept columns, the scores and the predictions."""
+    import pyarrow as pa
+
+    scores = expit(logits)
+    predicted = logits > 0 if threshold is None else scores > threshold
+    columns = kept | {"score": pa.array(scores), "predicted": pa.array(np.asarray(predicted))}
+    return pa.RecordBatch.from_arrays(list(columns.values()), names=list(columns))
 
 
 def _even(batches: Iterable[Any], n_rows: int) -> Iterator[Any]:
