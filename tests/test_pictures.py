@@ -451,7 +451,7 @@ def test_the_same_pictures_and_seed_give_the_same_model_to_the_bit(work, tmp_pat
 
 @pytest.mark.parametrize("method", sorted(set(PICTURE_METHODS) - {"mixpul"}))
 def test_other_methods_can_be_fitted(work, tmp_path, method):
-    more = [] if method == "vpu" else ["--set", "prior=0.3"]
+    more = ["--set", "prior=0.3"] if method == "upu" else []  # nnpu estimates it
     result = fit(work, tmp_path / "model", "--method", method, *more)
     assert result.code == 0, result.err
     model = load(tmp_path / "model")

@@ -407,7 +407,8 @@ def _read(path: Path, size: int, odd: str) -> _Reading:
         return _Reading(reason="is too large to be read safely")
     except Exception as error:
         # A broken file leads decoders anywhere; one picture must not stop the others.
-        return _Reading(reason=f"is broken or cannot be read ({error or type(error).__name__})")
+        detail = getattr(error, "strerror", None) or str(error) or type(error).__name__
+        return _Reading(reason=f"is broken or cannot be read ({detail})")
 
 
 def _upright_rgb(image: Any) -> Any:
