@@ -27,7 +27,7 @@ demo: $(STAMP)  ## MixPUL against its rivals on a bundled data set; prints a lea
 test: check  ## what CI runs
 
 check: lint  ## format, lint, types and tests
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest --numprocesses logical --maxprocesses 4 --dist loadfile
 
 lint: $(STAMP)  ## format, lint and types only
 	$(BIN)/ruff format --check .

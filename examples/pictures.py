@@ -54,7 +54,8 @@ def draw(shape: str, random: np.random.Generator) -> Image.Image:
 def draw_folder(folder: Path, n: int, share: float, random: np.random.Generator) -> dict[str, bool]:
     """A folder of pictures whose names tell nothing; gives which of them are crosses."""
     folder.mkdir(parents=True, exist_ok=True)
-    is_cross = {f"{number:04d}.png": number < share * n for number in random.permutation(n)}
+    crosses = random.permutation(np.arange(n) < share * n)
+    is_cross = {f"{number:04d}.png": bool(cross) for number, cross in enumerate(crosses)}
     for name, cross in is_cross.items():
         shape = "cross" if cross else random.choice(["circle", "triangle"])
         draw(shape, random).save(folder / name)

@@ -11,12 +11,12 @@ from textwrap import dedent
 import numpy as np
 import pytest
 import torch
-from numpy.testing import assert_array_equal
+from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.metrics import roc_auc_score
 from torch import nn
 
 from mixpul import MixPULClassifier, NNPUClassifier, UPUClassifier, VPUClassifier, load, save
-from mixpul.augment import AUGMENTATIONS, cutout, flip, make_augment, shift
+from mixpul.augment import AUGMENTATIONS, cutout, flip, flips, make_augment, shift
 from mixpul.nets import SmallConv
 from mixpul.training import as_rows, is_faster_in_bfloat16
 
@@ -201,6 +201,21 @@ def test_augmentation_reaches_the_training_and_nothing_else(pictures):
     assert len(seen) == n_steps
     changed = MixPULClassifier(**QUICK, random_state=0, augment="cutout").fit(X, s)
     assert not np.array_equal(changed.decision_function(X), plain)
+
+
+@pytest.mark.parametrize("folds", [None, 2])
+def test_what_was_mirrored_in_training_is_scored_from_both_sides(folds, pictures, tmp_path):
+    X, s, _ = pictures
+    settings = QUICK | {"cross_fitting": folds, "random_state": 0}
+    model = MixPULClassifier(**settings, augment=("shift", "flip")).fit(X, s)
+    scores = model.decision_function(X)
+    assert_allclose(model.decision_function(X[..., ::-1].copy()), scores, atol=1e-5)
+    save(model, tmp_path / "model")
+    assert_array_equal(load(tmp_path / "model").decision_function(X), scores)
+    one_sided = MixPULClassifier(**settings, augment="shift").fit(X, s)
+    other_side = one_sided.decision_function(X[..., ::-1].copy())
+    assert not np.allclose(other_side, one_sided.decision_function(X), atol=1e-3)
+    assert not flips(flip)  # a function may be undone by the next one: only names count
 
 
 def test_the_cut_is_set_on_held_out_rows_of_a_single_network(pictures):

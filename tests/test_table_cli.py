@@ -764,9 +764,7 @@ def test_stopped_in_the_middle_it_leaves_no_half_output(work, tmp_path, sent, co
         until = time.monotonic() + 60
         while not list(tmp_path.iterdir()) and time.monotonic() < until:
             time.sleep(0.05)
-        time.sleep(
-            4
-        )  # it has opened the output; on a busy machine it takes a while to wait for input
+        time.sleep(4)  # the output is open; a busy machine takes a while to wait for input
         process.send_signal(sent)
         assert process.wait(30) == code
         assert process.stderr.read() == b""

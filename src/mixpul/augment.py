@@ -10,7 +10,7 @@ import torch
 from torch import Generator, Tensor
 from torch.nn.functional import pad
 
-__all__ = ["AUGMENTATIONS", "cutout", "flip", "make_augment", "shift"]
+__all__ = ["AUGMENTATIONS", "cutout", "flip", "flips", "make_augment", "shift"]
 
 Augment = Callable[[Tensor, Generator], Tensor]
 AugmentSpec = str | Sequence[str] | Augment | None
@@ -61,7 +61,7 @@ def make_augment(augment: AugmentSpec) -> Augment | None:
     """
     if augment is None or callable(augment):
         return augment
-    names = [augment] if isinstance(augment, str) else list(augment)
+    names = _names(augment)
     unknown = [name for name in names if name not in AUGMENTATIONS]
     if unknown:
         raise ValueError(
@@ -75,3 +75,12 @@ def make_augment(augment: AugmentSpec) -> Augment | None:
         return x
 
     return one_after_the_other
+
+
+def flips(augment: AugmentSpec) -> bool:
+    """Whether pictures are mirrored by name, so that the class of a mirror image is the same."""
+    return augment is not None and not callable(augment) and "flip" in _names(augment)
+
+
+def _names(augment: str | Sequence[str]) -> list[str]:
+    return [augment] if isinstance(augment, str) else list(augment)

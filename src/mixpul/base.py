@@ -30,9 +30,9 @@ from mixpul._validation import (
     recipe,
     split_labels,
 )
-from mixpul.augment import AUGMENTATIONS, AugmentSpec, make_augment
+from mixpul.augment import AUGMENTATIONS, AugmentSpec, flips, make_augment
 from mixpul.checkpoint import Checkpoint, fingerprint
-from mixpul.nets import NETS, Averaged, NetSpec, make_net, refresh_batch_norm
+from mixpul.nets import NETS, Averaged, Mirrored, NetSpec, make_net, refresh_batch_norm
 from mixpul.selection import PU_AUC, Criterion, EpochAverage
 from mixpul.training import (
     Batch,
@@ -426,6 +426,8 @@ class NeuralPUClassifier(PUClassifier):
         average.finish()
         for member, net in zip(members, nets, strict=True):
             refresh_batch_norm(net, member._clean_batches(rows))
+        if flips(self.augment):
+            nets = average.nets = [Mirrored(net) for net in nets]
         self.n_epochs_ = average.n_epochs
         held_out = average.scores()
         if len(members) > 1:

@@ -14,6 +14,7 @@ __all__ = [
     "NETS",
     "AllConv13",
     "Averaged",
+    "Mirrored",
     "SkipMLP",
     "SmallConv",
     "Teacher",
@@ -229,6 +230,20 @@ class Averaged(nn.Module):
 
     def forward(self, x: Tensor) -> Tensor:
         return torch.stack([member(x) for member in self.members]).mean(0)
+
+
+class Mirrored(nn.Module):
+    """The mean logit of a picture and its mirror image.
+
+    For networks that were trained on both: two views are better than one, at twice the cost.
+    """
+
+    def __init__(self, net: nn.Module) -> None:
+        super().__init__()
+        self.net = net
+
+    def forward(self, x: Tensor) -> Tensor:
+        return (self.net(x) + self.net(x.flip(-1))) / 2
 
 
 class Teacher:

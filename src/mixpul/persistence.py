@@ -25,7 +25,7 @@ import mixpul
 from mixpul._files import write_whole
 from mixpul.base import NeuralPUClassifier, PUClassifier
 from mixpul.miners import MINERS
-from mixpul.nets import Averaged, make_net
+from mixpul.nets import Averaged, Mirrored, make_net
 from mixpul.priors import PRIORS
 from mixpul.tables import TableInput
 from mixpul.training import own_torch_state
@@ -87,8 +87,9 @@ def save(
             continue
         if isinstance(value, nn.Module):
             members = list(value.members) if isinstance(value, Averaged) else [value]
-            learned[key] = {"n_members": len(members)}
-            for k, member in enumerate(members):
+            is_mirrored = isinstance(members[0], Mirrored)
+            learned[key] = {"n_members": len(members), "is_mirrored": is_mirrored}
+            for k, member in enumerate(m.net if is_mirrored else m for m in members):
                 for entry, tensor in member.state_dict().items():
                     # Cloned: networks may tie weights, and the format allows no shared memory.
                     tensors[f"{key}.{k}.{entry}"] = tensor.detach().cpu().clone().contiguous()
@@ -266,7 +267,7 @@ def _rebuilt(
     learned = {name: _decoded(value) for name, value in description["learned"].items()}
     learned |= {name: tensor.numpy() for name, tensor in tensors.items() if "." not in name}
     if isinstance(model, NeuralPUClassifier) and "net_" in learned:
-        learned["net_"] = _rebuilt_net(model, tensors, learned["net_"]["n_members"])
+        learned["net_"] = _rebuilt_net(model, tensors, **learned["net_"])
     for name, value in learned.items():
         if not _is_learned(name, cls):
             raise ValueError(f"{name!r} is nothing that a {cls.__name__} learns.")
@@ -278,7 +279,10 @@ def _rebuilt(
 
 
 def _rebuilt_net(
-    model: NeuralPUClassifier, tensors: dict[str, torch.Tensor], n_members: int
+    model: NeuralPUClassifier,
+    tensors: dict[str, torch.Tensor],
+    n_members: int,
+    is_mirrored: bool = False,
 ) -> nn.Module:
     if n_members < 1:
         raise ValueError("it has no networks.")
@@ -294,7 +298,7 @@ def _rebuilt_net(
             member.load_state_dict(state)
         except RuntimeError as error:
             raise ValueError("its tensors do not fit the network.") from error
-        members.append(member)
+        members.append(Mirrored(member) if is_mirrored else member)
     net = members[0] if n_members == 1 else Averaged(members)
     return net.eval().requires_grad_(False)
 

@@ -57,15 +57,15 @@ class Pictures(NamedTuple):
     pixels : ndarray of uint8, shape (n, 3, size, size)
     digests : list of str
         SHA-256 of each file.
-    n_resized : int
-        How many had another size.
+    is_resized : list of bool
+        Which of them had another size.
     skipped : list of Skipped
     """
 
     names: list[str]
     pixels: NDArray[np.uint8]
     digests: list[str]
-    n_resized: int
+    is_resized: list[bool]
     skipped: list[Skipped]
 
 
@@ -83,6 +83,7 @@ class LabeledPictures(NamedTuple):
     n_repeated : int
         How many of the rest are there more than once.
     n_resized : int
+        How many had another size.
     skipped : list of Skipped
         With the folders in their names.
     fingerprint : str
@@ -163,7 +164,7 @@ def label_pictures(
         is_positive=is_positive,
         twins=[name for name, new in zip(others.names, is_new, strict=True) if not new],
         n_repeated=len(digests) - len(set(digests)),
-        n_resized=known.n_resized + others.n_resized,
+        n_resized=sum(known.is_resized) + int(np.sum(np.array(others.is_resized)[is_new])),
         skipped=[
             Skipped(f"{Path(folder).name}/{name}", reason)
             for folder, found in ((positive, known), (unlabeled, others))
@@ -217,7 +218,7 @@ def read_pictures(
         names=[name for part in parts for name in part.names],
         pixels=np.concatenate([part.pixels for part in parts]),
         digests=[digest for part in parts for digest in part.digests],
-        n_resized=sum(part.n_resized for part in parts),
+        is_resized=[one for part in parts for one in part.is_resized],
         skipped=[one for part in parts for one in part.skipped],
     )
 
@@ -249,7 +250,8 @@ def stream_pictures(
     # As many as are scored in one pass: a picture's score may differ in the last bit with its
     # place in a batch, and so has the place it has in the whole folder.
     pixels = np.empty((IMAGES_PER_PASS, 3, size, size), dtype=np.uint8)
-    n_resized, is_empty = 0, True
+    is_resized: list[bool] = []
+    is_empty = True
     with progress_bar(len(paths), Path(folder).name, verbose, "pictures") as advance:
         for path, reading in zip(paths, _readings(paths, size, odd), strict=True):
             advance({})
@@ -260,14 +262,14 @@ def stream_pictures(
             pixels[len(names)] = reading.pixels
             names.append(name)
             digests.append(reading.digest)
-            n_resized += reading.is_resized
+            is_resized.append(reading.is_resized)
             if len(names) == IMAGES_PER_PASS:
-                yield Pictures(names, pixels.copy(), digests, n_resized, skipped)
-                names, digests, skipped, n_resized, is_empty = [], [], [], 0, False
+                yield Pictures(names, pixels.copy(), digests, is_resized, skipped)
+                names, digests, is_resized, skipped, is_empty = [], [], [], [], False
     if is_empty and not names:
         raise ValueError(_nothing(folder, skipped))
     if names or skipped:
-        yield Pictures(names, pixels[: len(names)].copy(), digests, n_resized, skipped)
+        yield Pictures(names, pixels[: len(names)].copy(), digests, is_resized, skipped)
 
 
 def thumbnails(paths: Iterable[str | os.PathLike]) -> list[str | None]:

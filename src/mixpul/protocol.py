@@ -179,15 +179,16 @@ _ON_GPU: dict[str, Any] = {
     "cross_fitting": None,
     "precision": "auto",
 }
-# ... or a small one, for minutes.
+# ... or a small one, for minutes; chosen on held-out PU labels (docs/explanation/decisions.md).
 _ON_CPU: dict[str, Any] = {
     "net": "small-conv",
     "augment": ("flip", "shift"),
     "n_epochs": 16,
-    "max_steps": 50,
+    "max_steps": 60,
+    "patience": 3,
     "batch_size": 64,
     "cross_fitting": None,
-    "validation_fraction": 0.1,
+    "learning_rate": 0.01,
     "weight_decay": 5e-4,
 }
 PICTURE_METHODS: dict[str, dict[str, Method]] = {
@@ -206,7 +207,7 @@ PICTURE_METHODS: dict[str, dict[str, Method]] = {
     "cifar10-cpu": {
         "nnPU": Method(NNPUClassifier(**_ON_CPU), true_prior=True),
         "uPU": Method(UPUClassifier(model="mlp", **_ON_CPU), true_prior=True),
-        "MixPUL": Method(MixPULClassifier(**_ON_CPU)),
+        "MixPUL": Method(MixPULClassifier(**_ON_CPU, ema_decay=0.99)),
     },
 }
 

@@ -77,7 +77,8 @@ class MixPULClassifier(NeuralPUClassifier):
         Most steps per epoch: bounds the time on large tables.
     augment : {'flip', 'shift', 'cutout'}, sequence of them, callable or None, default=None
         Random changes to the pictures of a training batch, one after the other, or a function of
-        the batch and a `torch.Generator` (see `mixpul.augment`).
+        the batch and a `torch.Generator` (see `mixpul.augment`). With 'flip', scores are means over
+        a picture and its mirror image.
     cross_fitting : int or None, default=5
         Number of folds and networks; None trains a single network.
     early_stopping : bool, default=True

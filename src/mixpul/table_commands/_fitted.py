@@ -111,13 +111,11 @@ def _show(found: Assessment, inputs: str) -> None:
         f"{data['positives']:,} labeled positives and {data['unlabeled']:,} unlabeled {units}, "
         f"{inputs}; {found.method}, {found.folds} folds, {found.made['seconds']:.0f} s"
     )
-    for title, estimate in {
-        "PU-AUC out of fold": found.pu_auc,
-        f"Positives among the unlabeled {units}": prior[prior["from"]],
-        "AUC against negatives": found.corrected_auc,
-    }.items():
-        if estimate:
-            say(f"{title:<37} {interval(estimate)}")
+    positives = f"Positives among the unlabeled {units}    "
+    say(f"{'PU-AUC out of fold':<{len(positives)}}{interval(found.pu_auc)}")
+    say(f"{positives}{interval(prior[prior['from']])}")
+    if found.corrected_auc:
+        say(f"{'AUC against negatives':<{len(positives)}}{interval(found.corrected_auc)}")
     shown = Table()
     for title in ("cut", "at", "recall", "precision", "F1", f"{units} flagged"):
         shown.add_column(title, justify="left" if title == "cut" else "right")

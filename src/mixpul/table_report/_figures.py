@@ -17,6 +17,8 @@ TERMS = {
     "L_U": "L_U, mixtures of unlabeled",
     "L_PU": "L_PU, positives above unlabeled",
 }
+# What else a record of an epoch holds.
+NO_TERMS = ("epoch", "loss", "pu_auc", "gap")
 SHARES = (0.0, 0.25, 0.5, 0.75, 1.0)
 MOST_BARS = 15
 
@@ -59,7 +61,7 @@ def training_panels(history: Sequence[Mapping[str, Any]]) -> list[Panel]:
     """Loss terms, and the held-out ranking, epoch by epoch."""
     if len(history) < 2:
         return []
-    names = [name for name in history[0] if name not in ("epoch", "pu_auc", "loss")]
+    names = [name for name in history[0] if name not in NO_TERMS]
     losses = [
         _curve(history, name, terms(TERMS.get(name, name)), series)
         for series, name in enumerate(names or ["loss"])

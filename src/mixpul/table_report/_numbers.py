@@ -96,7 +96,13 @@ def cut_text(threshold: float) -> str:
 
 
 def score_text(score: float) -> str:
-    """The score of a row; one that is all but certain is not certain."""
+    """The score of a row; one that is all but certain is not certain.
+
+    >>> score_text(0.99999), score_text(0.00001), score_text(0.25)
+    ('> 0.9999', '< 0.0001', '0.2500')
+    """
+    if score < 0.00005:
+        return "< 0.0001"
     return f"{score:.4f}" if score < 0.99995 else "> 0.9999"
 
 
