@@ -226,6 +226,17 @@ def test_the_cut_is_set_on_held_out_rows_of_a_single_network(pictures):
     assert model.threshold_ == 0
 
 
+def test_without_patience_held_out_rows_set_the_cut_and_nothing_else(pictures):
+    X, s, _ = pictures
+    model = MixPULClassifier(**QUICK | {"n_epochs": 4}, patience=None, random_state=0).fit(X, s)
+    assert model.n_epochs_ == len(model.history_) == 4
+    assert model.threshold_ != 0
+    # The network is the one after the last epoch: an average with earlier ones would differ.
+    weights = model.net_.state_dict()
+    judged = MixPULClassifier(**QUICK | {"n_epochs": 4}, patience=9, random_state=0).fit(X, s)
+    assert any(not torch.equal(weights[k], v) for k, v in judged.net_.state_dict().items())
+
+
 # -- mixed precision --------------------------------------------------------------------------
 
 

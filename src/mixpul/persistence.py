@@ -89,8 +89,9 @@ def save(
             members = list(value.members) if isinstance(value, Averaged) else [value]
             is_mirrored = isinstance(members[0], Mirrored)
             learned[key] = {"n_members": len(members), "is_mirrored": is_mirrored}
-            for k, member in enumerate(m.net if is_mirrored else m for m in members):
-                for entry, tensor in member.state_dict().items():
+            for k, member in enumerate(members):
+                own = member.net if isinstance(member, Mirrored) else member
+                for entry, tensor in own.state_dict().items():
                     # Cloned: networks may tie weights, and the format allows no shared memory.
                     tensors[f"{key}.{k}.{entry}"] = tensor.detach().cpu().clone().contiguous()
         elif isinstance(value, np.ndarray) and value.dtype.kind in "biuf":

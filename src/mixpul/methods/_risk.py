@@ -59,7 +59,7 @@ class RiskClassifier(NeuralPUClassifier):
         cross_fitting: int | None = 5,
         early_stopping: bool = True,
         validation_fraction: float = 0.2,
-        patience: int = 10,
+        patience: int | None = 10,
         pos_label: Any = None,
         random_state: RandomStateLike = None,
         device: str | torch.device = "auto",

@@ -87,8 +87,9 @@ class MixPULClassifier(NeuralPUClassifier):
         the one after the last epoch.
     validation_fraction : float, default=0.2
         Share of the rows that a single network leaves out to be stopped by.
-    patience : int, default=10
-        Epochs without progress after which training stops.
+    patience : int or None, default=10
+        Epochs without progress after which training stops. None trains all epochs and takes the
+        last: rows held out then set the cut and nothing else.
     pos_label : label or None, default=None
         The label of labeled positives; by default the larger one.
     random_state : int, RandomState, Generator or None, default=None
@@ -179,7 +180,7 @@ class MixPULClassifier(NeuralPUClassifier):
         cross_fitting: int | None = 5,
         early_stopping: bool = True,
         validation_fraction: float = 0.2,
-        patience: int = 10,
+        patience: int | None = 10,
         pos_label: Any = None,
         random_state: RandomStateLike = None,
         device: str | torch.device = "auto",

@@ -47,7 +47,7 @@ class VPUClassifier(NeuralPUClassifier):
     cross_fitting : int or None, default=5
     early_stopping : bool, default=True
     validation_fraction : float, default=0.2
-    patience : int, default=10
+    patience : int or None, default=10
     pos_label : label or None, default=None
     random_state : int, RandomState, Generator or None, default=None
     device : str or torch.device, default='auto'
@@ -94,7 +94,7 @@ class VPUClassifier(NeuralPUClassifier):
         cross_fitting: int | None = 5,
         early_stopping: bool = True,
         validation_fraction: float = 0.2,
-        patience: int = 10,
+        patience: int | None = 10,
         pos_label: Any = None,
         random_state: RandomStateLike = None,
         device: str | torch.device = "auto",
