@@ -1,6 +1,6 @@
 """Time of the same trials with two processes over that with one.
 
-    python benchmarks/parallel.py [--runs 8]
+    python benchmarks/parallel.py [--runs 16]
 
 On two free cores half would be perfect; starting the processes costs some seconds once.
 """
@@ -28,7 +28,7 @@ def seconds(runs: int, jobs: int) -> float:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--runs", type=int, default=8)
+    parser.add_argument("--runs", type=int, default=16)
     args = parser.parse_args()
     one, two = (seconds(args.runs, jobs) for jobs in (1, 2))
     print(f"{len(trials_of('uci', runs=args.runs, only=ONLY))} trials on {os.cpu_count()} cores")
