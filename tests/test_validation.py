@@ -317,7 +317,7 @@ BAD_PARAMETERS = [
     ({"patience": 0}, "'patience'.*Got 0"),
     ({"net": "nonsense"}, "'net'.*'linear'.*Got 'nonsense'"),
     ({"miner": "nonsense"}, "'miner'.*'rand'.*'mine'.*Got 'nonsense'"),
-    ({"miner": object()}, "'miner'.*implementing 'mine'"),
+    ({"miner": range(3)}, "'miner'.*implementing 'mine'"),
     ({"device": "nonsense"}, "device='nonsense' cannot be used here.*'auto', 'cpu'"),
     ({"device": "cuda:99"}, "device='cuda:99' cannot be used here.*'auto', 'cpu'"),
     ({"random_state": "seed"}, "'random_state'.*Got 'seed'"),
