@@ -13,7 +13,7 @@ from mixpul import datasets
 from mixpul.experiments import failed, read_results, run
 from mixpul.metrics import pu_auc_score
 from mixpul.paper import EXTRA_SETS, TARGETS, Published, matches, parse_only, trials_of
-from mixpul.protocol import METHODS, PICTURE_METHODS, ClassMeans, make_trial, perform, pu_split
+from mixpul.protocol import METHODS, METHODS_OF_CIFAR10, ClassMeans, make_trial, perform, pu_split
 
 
 class TestPublished:
@@ -51,7 +51,7 @@ class TestPublished:
 
     def test_methods_are_known(self):
         for target in TARGETS.values():
-            known = PICTURE_METHODS.get(target.name, METHODS)
+            known = METHODS_OF_CIFAR10.get(target.name, METHODS)
             assert {*target.methods, *target.extra_methods} <= set(known)
 
 

@@ -87,11 +87,10 @@ def save(
             continue
         if isinstance(value, nn.Module):
             members = list(value.members) if isinstance(value, Averaged) else [value]
-            is_mirrored = isinstance(members[0], Mirrored)
-            learned[key] = {"n_members": len(members), "is_mirrored": is_mirrored}
-            for k, member in enumerate(members):
-                own = member.net if isinstance(member, Mirrored) else member
-                for entry, tensor in own.state_dict().items():
+            bare = [one.net if isinstance(one, Mirrored) else one for one in members]
+            learned[key] = {"n_members": len(members), "is_mirrored": bare != members}
+            for k, member in enumerate(bare):
+                for entry, tensor in member.state_dict().items():
                     # Cloned: networks may tie weights, and the format allows no shared memory.
                     tensors[f"{key}.{k}.{entry}"] = tensor.detach().cpu().clone().contiguous()
         elif isinstance(value, np.ndarray) and value.dtype.kind in "biuf":

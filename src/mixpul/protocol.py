@@ -3,7 +3,7 @@
 import os
 import time
 import warnings
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, NamedTuple, Self
@@ -135,10 +135,14 @@ class WatchedMixPUL(MixPULClassifier):
 
 @dataclass(frozen=True)
 class Method:
-    """A column of a table: the classifier, and whether it is told the true prior."""
+    """A column of a table: the classifier, and whether it is told the true prior.
+
+    `n_epochs_of` gives the epochs to train for a number of labeled positives, if that matters.
+    """
 
     model: Any
     true_prior: bool = False
+    n_epochs_of: Callable[[int], int] | None = None
 
 
 METHODS: dict[str, Method] = {
@@ -192,7 +196,14 @@ _ON_CPU: dict[str, Any] = {
 }
 # Gradients of the sigmoid loss, weighed by the prior, are too small for SGD in so few steps.
 _ADAM: dict[str, Any] = {"optimizer": "adam", "learning_rate": 1e-3}
-PICTURE_METHODS: dict[str, dict[str, Method]] = {
+
+
+def _few_epochs(n_positive: int) -> int:
+    """A hundred positives are known by heart after a few epochs, ten thousand never."""
+    return round(n_positive**0.4 / 2)
+
+
+METHODS_OF_CIFAR10: dict[str, dict[str, Method]] = {
     "cifar10": {
         "nnPU": Method(NNPUClassifier(**_ON_GPU, learning_rate=1e-5), true_prior=True),
         # The paper trains uPU for less than ten epochs, because it overfits.
@@ -206,9 +217,9 @@ PICTURE_METHODS: dict[str, dict[str, Method]] = {
         ),
     },
     "cifar10-cpu": {
-        "nnPU": Method(NNPUClassifier(**_ON_CPU | _ADAM), true_prior=True),
-        "uPU": Method(UPUClassifier(model="mlp", **_ON_CPU | _ADAM), true_prior=True),
-        "MixPUL": Method(MixPULClassifier(**_ON_CPU, ema_decay=0.99)),
+        "nnPU": Method(NNPUClassifier(**_ON_CPU | _ADAM), True, _few_epochs),
+        "uPU": Method(UPUClassifier(model="mlp", **_ON_CPU | _ADAM), True, _few_epochs),
+        "MixPUL": Method(MixPULClassifier(**_ON_CPU, ema_decay=0.99), False, _few_epochs),
     },
 }
 
@@ -244,7 +255,7 @@ def perform(
     model = _own(_method(trial.target, trial.method, trial.settings), trial.seed, split.pu.prior)
     if "epochs" in trial.settings and "n_epochs" in model.get_params():
         model.set_params(n_epochs=trial.settings["epochs"])
-    if trial.target in PICTURE_METHODS and results is not None:
+    if trial.target in METHODS_OF_CIFAR10 and results is not None:
         model.set_params(checkpoint=Path(results) / trial.target / f"{trial.id}.checkpoint")
     pipeline = prepared(trial.dataset, model)
     X_train = pipeline[:-1].fit_transform(split.pu.X) if len(pipeline) > 1 else split.pu.X
@@ -318,11 +329,10 @@ def prepared(dataset: str, classifier: Any) -> Pipeline:
 
 
 def _method(target: str, name: str, settings: Mapping[str, Any]) -> Method:
-    own = PICTURE_METHODS.get(target, METHODS)[name]
-    if target != "cifar10-cpu":
+    own = METHODS_OF_CIFAR10.get(target, METHODS)[name]
+    if own.n_epochs_of is None:
         return own
-    # A hundred positives are known by heart after a few epochs, ten thousand never.
-    n_epochs = round(settings["n_positive"] ** 0.4 / 2)
+    n_epochs = own.n_epochs_of(settings["n_positive"])
     return replace(own, model=clone(own.model).set_params(n_epochs=n_epochs))
 
 
