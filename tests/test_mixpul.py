@@ -72,6 +72,23 @@ def test_loss_terms_are_the_equations_of_the_paper():
     torch.testing.assert_close(terms["L_PU"], 0.3 * pairwise_margin(f(x_p), f(x_u), 0.2))
 
 
+@pytest.mark.parametrize("shape", [(3,), (2, 5, 4)])
+def test_each_row_can_have_a_mixing_weight_of_its_own(shape):
+    member = trained_member(mixing="row", alpha=2.0)
+    x, y = torch.randn(50, *shape), torch.rand(50)
+    member._rng, generator = np.random.default_rng(3), torch.Generator().manual_seed(4)
+    member._generator.manual_seed(4)
+    mixed, target = member._mixed(x, y)
+
+    weight = torch.from_numpy(np.random.default_rng(3).beta(2, 2, 50)).float()
+    assert len(weight.unique()) == 50
+    partner = torch.randperm(50, generator=generator)
+    for row in range(50):
+        own, other = float(weight[row]), partner[row]
+        torch.testing.assert_close(mixed[row], mix(x[row], x[other], own))
+        torch.testing.assert_close(target[row], mix(y[row], y[other], own))
+
+
 def test_no_gradient_flows_through_the_teacher():
     member = trained_member(gamma=0.0, warmup=0.0)
     batch = Batch(*(torch.from_numpy(X[i : i + 6]) for i in (0, 6, 12)))

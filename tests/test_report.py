@@ -99,6 +99,17 @@ def test_ranks_are_over_settings_that_all_methods_have_and_ties_share():
     assert settings == [("titanic", 0.1), ("titanic", 0.2)]
 
 
+def test_a_method_with_few_results_does_not_narrow_the_comparison():
+    records = [
+        *(one for value in (0.1, 0.2, 0.4) for one in aucs("MixPUL", 0.8, value=value)),
+        *(one for value in (0.1, 0.2, 0.4) for one in aucs("nnPU", 0.7, value=value)),
+        *aucs("VPU", 0.9),
+    ]
+    ranks, settings = report.mean_ranks(report.summarise(records, UCI), UCI)
+    assert ranks == {"nnPU": 2.0, "MixPUL": 1.0}
+    assert settings == [("titanic", 0.1), ("titanic", 0.2), ("titanic", 0.4)]
+
+
 def test_losses_are_paired_by_seed():
     rival = aucs("nnPU", 0.73, 0.83, 0.93, 0.1)  # the fourth split is the rival's alone
     own = aucs("MixPUL", 0.7, 0.8, 0.93)

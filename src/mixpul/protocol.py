@@ -219,7 +219,9 @@ METHODS_OF_CIFAR10: dict[str, dict[str, Method]] = {
     "cifar10-cpu": {
         "nnPU": Method(NNPUClassifier(**_ON_CPU | _ADAM), True, _few_epochs),
         "uPU": Method(UPUClassifier(model="mlp", **_ON_CPU | _ADAM), True, _few_epochs),
-        "MixPUL": Method(MixPULClassifier(**_ON_CPU, ema_decay=0.99), False, _few_epochs),
+        "MixPUL": Method(
+            MixPULClassifier(**_ON_CPU, mixing="row", ema_decay=0.99), False, _few_epochs
+        ),
     },
 }
 

@@ -51,6 +51,8 @@ class MixPULClassifier(NeuralPUClassifier):
         Share of the unlabeled rows to mine as negatives, in (0, 1].
     alpha : float, default=1.0
         Mixing weights are drawn from Beta(alpha, alpha). Larger mixes more evenly.
+    mixing : 'row' or None, default=None
+        'row' draws a mixing weight for each row, None one for all rows of a batch, as the paper.
     beta : float, default=1.0
         Weight of L_U.
     gamma : float, default=1.0
@@ -150,6 +152,7 @@ class MixPULClassifier(NeuralPUClassifier):
         "miner": [StrOptions(set(MINERS)), HasMethods("mine")],
         "negative_fraction": [Interval(Real, 0, 1, closed="right")],
         "alpha": [Interval(Real, 0, None, closed="neither")],
+        "mixing": [StrOptions({"row"}), None],
         "beta": [Interval(Real, 0, None, closed="left")],
         "gamma": [Interval(Real, 0, None, closed="left")],
         "margin": [Interval(Real, 0, None, closed="left")],
@@ -164,6 +167,7 @@ class MixPULClassifier(NeuralPUClassifier):
         miner: str | NegativeMiner = "rand",
         negative_fraction: float = 1.0,
         alpha: float = 1.0,
+        mixing: str | None = None,
         beta: float = 1.0,
         gamma: float = 1.0,
         margin: float = 1.0,
@@ -212,6 +216,7 @@ class MixPULClassifier(NeuralPUClassifier):
         self.miner = miner
         self.negative_fraction = negative_fraction
         self.alpha = alpha
+        self.mixing = mixing
         self.beta = beta
         self.gamma = gamma
         self.margin = margin
@@ -277,10 +282,14 @@ class MixPULClassifier(NeuralPUClassifier):
         }
 
     def _mixed(self, x: Tensor, y: Tensor) -> tuple[Tensor, Tensor]:
-        """Mix rows and targets with those of a permutation, one weight for all."""
-        weight = self._rng.beta(self.alpha, self.alpha)
+        """Mix rows and targets with those of a permutation."""
+        weight: Any = self._rng.beta(self.alpha, self.alpha, len(x) if self.mixing else None)
         partner = torch.randperm(len(x), generator=self._generator).to(x.device)
-        return mix(x, x.index_select(0, partner), weight), mix(y, y[partner], weight)
+        of_rows = weight
+        if self.mixing == "row":
+            weight = torch.from_numpy(weight).to(y)
+            of_rows = weight.view(-1, *[1] * (x.ndim - 1))
+        return mix(x, x.index_select(0, partner), of_rows), mix(y, y[partner], weight)
 
     def _ramp(self, progress: float) -> float:
         """Weight of L_U: none in the warm-up, then a smooth rise to 1."""

@@ -141,7 +141,7 @@ def _section_markdown(section: Section) -> list[str]:
     is_uneven = any(cell.runs for group in shown for row in group.rows for cell in row.cells)
     lines += ["", f"Runs: {counts}{', fewer where a cell says so' if is_uneven else ''}."]
     if section.is_compared:
-        lines += ["", f"Over the {section.n_compared} settings that all methods have:", ""]
+        lines += ["", f"Over the {section.n_compared} settings that all of these methods have:", ""]
         lines += [_row(["", "mean", "mean rank", "best in", "seconds per fit"])]
         lines += [_row(["---"] + ["---:"] * 4)]
         lines += [

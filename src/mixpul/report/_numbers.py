@@ -167,13 +167,17 @@ def mean_ranks(
 ) -> tuple[dict[str, float], list[tuple[str, float]]]:
     """Mean rank of each method, and the settings it is taken over: those that all have.
 
-    Rank 1 is the best mean; ties share the mean of their ranks.
+    Rank 1 is the best mean; ties share the mean of their ranks. A method that has less than half
+    of the settings is left out, so that one with a few results does not take away from the rest.
     """
     cells = compared(cells)
-    methods = methods_in(cells, target)
-    settings = [
-        (d, v) for d, v in settings_in(cells, target) if all((d, m, v) in cells for m in methods)
+    settings = settings_in(cells, target)
+    methods = [
+        method
+        for method in methods_in(cells, target)
+        if 2 * sum((d, method, v) in cells for d, v in settings) >= len(settings)
     ]
+    settings = [(d, v) for d, v in settings if all((d, m, v) in cells for m in methods)]
     if not settings:
         return {}, []
     means = np.array([[cells[d, m, v].mean for m in methods] for d, v in settings])
