@@ -137,12 +137,12 @@ class WatchedMixPUL(MixPULClassifier):
 class Method:
     """A column of a table: the classifier, and whether it is told the true prior.
 
-    `n_epochs_of` gives the epochs to train for a number of labeled positives, if that matters.
+    `settings_of` gives the parameters that depend on the number of labeled positives.
     """
 
     model: Any
     true_prior: bool = False
-    n_epochs_of: Callable[[int], int] | None = None
+    settings_of: Callable[[int], dict[str, Any]] | None = None
 
 
 METHODS: dict[str, Method] = {
@@ -190,7 +190,6 @@ _ON_CPU: dict[str, Any] = {
     "max_steps": 50,
     "patience": None,
     "batch_size": 64,
-    "cross_fitting": None,
     "learning_rate": 0.01,
     "weight_decay": 5e-4,
 }
@@ -198,9 +197,11 @@ _ON_CPU: dict[str, Any] = {
 _ADAM: dict[str, Any] = {"optimizer": "adam", "learning_rate": 1e-3}
 
 
-def _few_epochs(n_positive: int) -> int:
-    """A hundred positives are known by heart after a few epochs, ten thousand never."""
-    return round(n_positive**0.4 / 2)
+def _by_positives(n_positive: int) -> dict[str, Any]:
+    """Epochs and networks: a hundred positives are soon known by heart, ten thousand never."""
+    # Held-out positives set the cut: twenty are too few, cross-fitted networks have them all.
+    n_folds = 5 if n_positive < 500 else None
+    return {"n_epochs": round(n_positive**0.4 / 2), "cross_fitting": n_folds}
 
 
 METHODS_OF_CIFAR10: dict[str, dict[str, Method]] = {
@@ -217,10 +218,10 @@ METHODS_OF_CIFAR10: dict[str, dict[str, Method]] = {
         ),
     },
     "cifar10-cpu": {
-        "nnPU": Method(NNPUClassifier(**_ON_CPU | _ADAM), True, _few_epochs),
-        "uPU": Method(UPUClassifier(model="mlp", **_ON_CPU | _ADAM), True, _few_epochs),
+        "nnPU": Method(NNPUClassifier(**_ON_CPU | _ADAM), True, _by_positives),
+        "uPU": Method(UPUClassifier(model="mlp", **_ON_CPU | _ADAM), True, _by_positives),
         "MixPUL": Method(
-            MixPULClassifier(**_ON_CPU, mixing="row", ema_decay=0.99), False, _few_epochs
+            MixPULClassifier(**_ON_CPU, mixing="row", ema_decay=0.99), False, _by_positives
         ),
     },
 }
@@ -332,10 +333,10 @@ def prepared(dataset: str, classifier: Any) -> Pipeline:
 
 def _method(target: str, name: str, settings: Mapping[str, Any]) -> Method:
     own = METHODS_OF_CIFAR10.get(target, METHODS)[name]
-    if own.n_epochs_of is None:
+    if own.settings_of is None:
         return own
-    n_epochs = own.n_epochs_of(settings["n_positive"])
-    return replace(own, model=clone(own.model).set_params(n_epochs=n_epochs))
+    model = clone(own.model).set_params(**own.settings_of(settings["n_positive"]))
+    return replace(own, model=model)
 
 
 def _own(method: Method, seed: int, prior: float) -> Any:
