@@ -183,7 +183,8 @@ _ON_GPU: dict[str, Any] = {
     "cross_fitting": None,
     "precision": "auto",
 }
-# ... or a small one, for minutes; chosen on held-out PU labels (docs/explanation/decisions.md).
+# ... or a small one, for minutes. How it was chosen: docs/explanation/decisions.md. Epochs and
+# networks go by the number of labeled pictures, see `_by_positives`.
 _ON_CPU: dict[str, Any] = {
     "net": "small-conv",
     "augment": ("flip", "shift"),

@@ -283,12 +283,14 @@ class MixPULClassifier(NeuralPUClassifier):
 
     def _mixed(self, x: Tensor, y: Tensor) -> tuple[Tensor, Tensor]:
         """Mix rows and targets with those of a permutation."""
-        weight: Any = self._rng.beta(self.alpha, self.alpha, len(x) if self.mixing else None)
-        partner = torch.randperm(len(x), generator=self._generator).to(x.device)
-        of_rows = weight
+        weight: float | Tensor
+        of_rows: float | Tensor
         if self.mixing == "row":
-            weight = torch.from_numpy(weight).to(y)
-            of_rows = weight.view(-1, *[1] * (x.ndim - 1))
+            weight = torch.from_numpy(self._rng.beta(self.alpha, self.alpha, len(x))).to(y)
+            of_rows = weight.view(-1, *[1] * (x.ndim - 1))  # for all entries of a row
+        else:
+            weight = of_rows = self._rng.beta(self.alpha, self.alpha)
+        partner = torch.randperm(len(x), generator=self._generator).to(x.device)
         return mix(x, x.index_select(0, partner), of_rows), mix(y, y[partner], weight)
 
     def _ramp(self, progress: float) -> float:
