@@ -235,4 +235,6 @@ def test_pictures_killed_in_an_epoch_and_taken_up_again(tmp_path):
     for key in ("id", "auc", "error", "epochs"):
         assert resumed[key] == whole[key]
     assert whole["auc"] == 1
+    assert whole["fit_seconds"] > 0
+    assert resumed["fit_seconds"] is None
     assert not list(folder.glob("*.checkpoint"))

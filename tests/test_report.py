@@ -180,6 +180,15 @@ def test_markdown_has_published_numbers_missing_data_and_losses(tmp_path):
     assert "mixpul 0.1.0 (5 trials)" in text
 
 
+def test_trainings_that_nobody_timed_as_a_whole_do_not_count_as_fast(tmp_path):
+    some = [record("MixPUL", value=c, fit_seconds=t) for c, t in [(0.1, None), (0.2, 30.0)]]
+    some += [record("nnPU", value=c, fit_seconds=None) for c in (0.1, 0.2)]
+    text = report.paper_markdown(write(tmp_path, some))
+    overall = text.partition("Over the")[2]
+    rows = re.findall(r"\| (\w+)[ †]* \|.* \| (\S+) \|$", overall, re.MULTILINE)
+    assert dict(rows) == {"MixPUL": "30", "nnPU": "–"}
+
+
 # -- reading --------------------------------------------------------------------------------
 
 

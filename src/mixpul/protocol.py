@@ -259,8 +259,11 @@ def perform(
     model = _own(_method(trial.target, trial.method, trial.settings), trial.seed, split.pu.prior)
     if "epochs" in trial.settings and "n_epochs" in model.get_params():
         model.set_params(n_epochs=trial.settings["epochs"])
+    is_taken_up = False
     if trial.target in METHODS_OF_CIFAR10 and results is not None:
-        model.set_params(checkpoint=Path(results) / trial.target / f"{trial.id}.checkpoint")
+        checkpoint = Path(results) / trial.target / f"{trial.id}.checkpoint"
+        is_taken_up = checkpoint.exists()
+        model.set_params(checkpoint=checkpoint)
     pipeline = prepared(trial.dataset, model)
     X_train = pipeline[:-1].fit_transform(split.pu.X) if len(pipeline) > 1 else split.pu.X
     X_test = pipeline[:-1].transform(split.X_test) if len(pipeline) > 1 else split.X_test
@@ -277,7 +280,8 @@ def perform(
         "labeled": int(split.pu.s.sum()),
         "unlabeled": int((split.pu.s == 0).sum()),
         "prior": split.pu.prior,
-        "fit_seconds": round(fitted - start, 3),
+        # Nobody has timed the part of a training that a killed process has done.
+        "fit_seconds": None if is_taken_up else round(fitted - start, 3),
         "predict_seconds": round(predicted - fitted, 3),
     }
     if hasattr(model, "oof_scores_"):

@@ -106,7 +106,8 @@ class Section:
         rows = []
         for method, rank in sorted(ranks.items(), key=lambda item: item[1]):
             mean = float(np.mean([self.cells[d, method, v].mean for d, v in settings]))
-            seconds = [r["fit_seconds"] for r in self.records if r["method"] == method]
+            times = [r["fit_seconds"] for r in self.records if r["method"] == method]
+            timed = [seconds for seconds in times if seconds is not None]
             rows.append(
                 Overall(
                     method,
@@ -115,7 +116,7 @@ class Section:
                     self._published_mean(method, settings),
                     rank,
                     sum(method in best for best in winners),
-                    _seconds(float(np.median(seconds))),
+                    _seconds(float(np.median(timed))) if timed else "–",
                 )
             )
         return rows
