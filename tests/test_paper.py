@@ -8,6 +8,7 @@ import time
 
 import numpy as np
 import pytest
+from joblib import cpu_count
 
 from mixpul import datasets
 from mixpul.experiments import failed, read_results, run
@@ -237,4 +238,5 @@ def test_pictures_killed_in_an_epoch_and_taken_up_again(tmp_path):
     assert whole["auc"] == 1
     assert whole["fit_seconds"] > 0
     assert resumed["fit_seconds"] is None
+    assert whole["threads"] == cpu_count()  # of one process
     assert not list(folder.glob("*.checkpoint"))

@@ -387,7 +387,7 @@ def test_torch_is_left_as_it_was_even_after_an_error(fail):
     try:
         for _ in range(2):
             try:
-                with own_torch_state(seed=1, one_thread=True):
+                with own_torch_state(seed=1, n_threads=1):
                     assert torch.get_num_threads() == 1
                     drawn.append(torch.rand(1).item())
                     if fail:

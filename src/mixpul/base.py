@@ -298,7 +298,7 @@ class NeuralPUClassifier(PUClassifier):
         random = as_generator(self.random_state)
         device = pick_device(self.device)
         # Small networks run fastest on one thread, by far when other processes are busy.
-        with own_torch_state(int(random.integers(2**31)), one_thread=X.ndim == 2):
+        with own_torch_state(int(random.integers(2**31)), n_threads=1 if X.ndim == 2 else None):
             rows = as_rows(X, device)
             members = [
                 self._member(X, rows, is_positive, seen, int(random.integers(2**31)), device)

@@ -130,7 +130,7 @@ def run(
     folder : path
         Created if it does not exist. Several runs may write into it at once.
     jobs : int, default=1
-        Number of processes; each works on one thread.
+        Number of processes; each works on one thread, unless `perform` asks for more.
     scheduler : str, optional
         Address of a Dask scheduler, whose workers take the place of the processes. They need
         this version of mixpul and the data, but not the folder: results are written here.
@@ -249,7 +249,7 @@ def _attempt(trial: Trial, perform: Callable[[Trial], Record]) -> Record:
             )
         # Small networks are fastest on one thread, by far when all cores are busy.
         with (
-            own_torch_state(trial.seed, one_thread=True),
+            own_torch_state(trial.seed, n_threads=1),
             threadpool_limits(1),
             warnings.catch_warnings(),
         ):

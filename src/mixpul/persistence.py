@@ -288,7 +288,7 @@ def _rebuilt_net(
         raise ValueError("it has no networks.")
     members = []
     for k in range(n_members):
-        with own_torch_state(seed=0, one_thread=False):  # the random start is overwritten
+        with own_torch_state(seed=0):  # the random start is overwritten
             member = make_net(model.net, model._row_shape)
         prefix = f"net_.{k}."
         state = {

@@ -37,7 +37,7 @@ from mixpul.experiments import Trial
 from mixpul.metrics import pu_auc_score, pu_auc_scorer
 from mixpul.paper import TOLD
 from mixpul.priors import PRIORS
-from mixpul.training import as_rows, score_rows
+from mixpul.training import as_rows, own_torch_state, score_rows
 
 __all__ = [
     "METHODS",
@@ -249,18 +249,20 @@ def perform(
     trial: Trial,
     data: str | os.PathLike | None = None,
     results: str | os.PathLike | None = None,
+    threads: int = 1,
 ) -> dict[str, Any]:
     """Fit and score.
 
     `data` is the folder of data sets that are not bundled, `results` that of results: trainings
-    on pictures, which are long, leave a checkpoint there to go on from.
+    on CIFAR-10, which are long, leave a checkpoint there to go on from. They alone use `threads`:
+    convolutions gain from more than one.
     """
     split = pu_split(trial.dataset, trial.seed, trial.settings, data)
     model = _own(_method(trial.target, trial.method, trial.settings), trial.seed, split.pu.prior)
     if "epochs" in trial.settings and "n_epochs" in model.get_params():
         model.set_params(n_epochs=trial.settings["epochs"])
-    is_taken_up = False
-    if trial.target in METHODS_OF_CIFAR10 and results is not None:
+    is_long, is_taken_up = trial.target in METHODS_OF_CIFAR10, False
+    if is_long and results is not None:
         checkpoint = Path(results) / trial.target / f"{trial.id}.checkpoint"
         is_taken_up = checkpoint.exists()
         model.set_params(checkpoint=checkpoint)
@@ -269,11 +271,12 @@ def perform(
     X_test = pipeline[:-1].transform(split.X_test) if len(pipeline) > 1 else split.X_test
     if isinstance(model, WatchedMixPUL):
         model.watch(np.ascontiguousarray(X_test, dtype=np.float32), split.y_test)
-    start = time.perf_counter()
-    model.fit(X_train, split.pu.s)
-    fitted = time.perf_counter()
-    scores = model.decision_function(X_test)
-    predicted = time.perf_counter()
+    with own_torch_state(trial.seed, threads if is_long else None):
+        start = time.perf_counter()
+        model.fit(X_train, split.pu.s)
+        fitted = time.perf_counter()
+        scores = model.decision_function(X_test)
+        predicted = time.perf_counter()
     record: dict[str, Any] = {
         "auc": float(roc_auc_score(split.y_test, scores)),
         "error": _share_wrong(split.y_test, scores > 0),
@@ -284,6 +287,8 @@ def perform(
         "fit_seconds": None if is_taken_up else round(fitted - start, 3),
         "predict_seconds": round(predicted - fitted, 3),
     }
+    if is_long:
+        record["threads"] = threads
     if hasattr(model, "oof_scores_"):
         record["pu_auc"] = pu_auc_score(split.pu.s, model.oof_scores_)
     if hasattr(model, "n_epochs_"):

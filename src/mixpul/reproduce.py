@@ -4,6 +4,7 @@ from functools import partial
 from pathlib import Path
 
 import torch
+from joblib import cpu_count
 from rich.console import Console
 from rich.markup import escape
 
@@ -55,8 +56,10 @@ def reproduce(
     if dry_run:
         return 0
     try:
-        # On a cluster the folder is not there to keep checkpoints in.
-        task = partial(perform, data=data, results=None if scheduler else out)
+        task = partial(perform, data=data)
+        if scheduler is None:
+            # On a cluster the folder is not there to keep checkpoints in, nor are its cores ours.
+            task = partial(task, results=out, threads=max(1, cpu_count() // jobs))
         records = run(todo.left, task, out, jobs=jobs, scheduler=scheduler, verbose=1)
     except KeyboardInterrupt:
         console.print("Stopped. The same command goes on where it stopped.")

@@ -306,14 +306,14 @@ def is_faster_in_bfloat16(net: nn.Module, x: Tensor, times: int = 3) -> bool:
 
 
 @contextmanager
-def own_torch_state(seed: int, one_thread: bool) -> Iterator[None]:
-    """Seed torch, and use one thread, inside only: the caller's state is put back."""
-    n_threads = torch.get_num_threads()
+def own_torch_state(seed: int, n_threads: int | None = None) -> Iterator[None]:
+    """Seed torch, and use `n_threads`, inside only: the caller's state is put back."""
+    n_before = torch.get_num_threads()
     with torch.random.fork_rng(devices=range(torch.cuda.device_count())):
         torch.manual_seed(seed)
-        if one_thread:
-            torch.set_num_threads(1)
+        if n_threads is not None:
+            torch.set_num_threads(n_threads)
         try:
             yield
         finally:
-            torch.set_num_threads(n_threads)
+            torch.set_num_threads(n_before)
