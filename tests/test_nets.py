@@ -5,6 +5,7 @@ import pytest
 import torch
 from torch import nn
 
+from mixpul import NNPUClassifier
 from mixpul.losses import pairwise_margin
 from mixpul.nets import (
     MLP,
@@ -301,6 +302,27 @@ def test_batch_norm_after_fit_does_not_depend_on_the_order_of_the_rows(pu, quick
     torch.testing.assert_close(
         model.net_.net[0].running_var, torch.from_numpy(pu.X.var(0, ddof=1)), rtol=0.1, atol=0
     )
+
+
+def test_batch_norm_of_nnpu_has_the_statistics_its_cut_was_learned_with():
+    random = np.random.default_rng(0)
+    is_positive = random.random(3000) < 0.4
+    X = random.normal(3.0 * is_positive, 1.0)[:, None].astype(np.float32)
+    y = (is_positive & (random.random(3000) < 0.1)).astype(int)
+    prior = float(is_positive[y == 0].mean())
+    model = NNPUClassifier(
+        net=normalised,
+        prior=prior,
+        learning_rate=0.05,
+        n_epochs=10,
+        cross_fitting=None,
+        early_stopping=False,
+        random_state=0,
+    ).fit(X, y)
+    halves = (X[y == 1].mean() + X[y == 0].mean()) / 2
+    assert float(model.net_.net[0].running_mean) == pytest.approx(halves, abs=0.1)
+    # With statistics of all rows, fewer of them positive, it calls .47 of these positive.
+    assert model.predict(X[y == 0]).mean() == pytest.approx(prior, abs=0.05)
 
 
 def test_the_network_of_the_nnpu_paper():

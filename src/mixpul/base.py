@@ -5,6 +5,7 @@ import warnings
 from collections.abc import Callable, Iterator
 from contextlib import nullcontext
 from functools import partial
+from itertools import islice
 from numbers import Integral, Real
 from os import PathLike
 from typing import Any, Self
@@ -425,7 +426,7 @@ class NeuralPUClassifier(PUClassifier):
             )
         average.finish()
         for member, net in zip(members, nets, strict=True):
-            refresh_batch_norm(net, member._clean_batches(rows))
+            refresh_batch_norm(net, member._clean_batches())
         if flips(self.augment):
             nets = average.nets = [Mirrored(net) for net in nets]
         self.n_epochs_ = average.n_epochs
@@ -483,12 +484,15 @@ class NeuralPUClassifier(PUClassifier):
     def _needed_to_score(self) -> tuple[str, ...]:
         return ("net_",)
 
-    def _clean_batches(self, rows: Rows) -> Iterator[Tensor]:
-        """The rows this member has seen, as they are, in random order and even batches."""
-        order = torch.randperm(len(self._seen), generator=self._generator)
-        n_batches = max(1, len(order) // self.batch_size)
-        some = order.tensor_split(n_batches)[:CLEAN_BATCHES]
-        return (rows(self._seen[part]) for part in some)
+    def _clean_batches(self) -> Iterator[Tensor]:
+        """Batches for the statistics of batch norm: as in training, of rows as they are.
+
+        Positives are half of a batch. A loss that sets the cut itself has set it for outputs that
+        were normalised so; by the statistics of all rows nnPU calls far too many positive.
+        """
+        batches = copy.copy(self._batches)
+        batches.augment = None
+        return (torch.cat(batch) for batch in islice(batches, CLEAN_BATCHES))
 
     def _scores(self, X: Any) -> NDArray[np.float32]:
         device = next(self.net_.parameters()).device

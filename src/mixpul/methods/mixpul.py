@@ -1,6 +1,6 @@
 """MixPUL: consistency under mixup for positive-unlabeled learning (Wei et al., 2020)."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from numbers import Real
 from os import PathLike
 from typing import Any, Self
@@ -13,7 +13,7 @@ from torch import Tensor, nn
 
 from mixpul._validation import HasMethods, Interval, RandomStateLike, StrOptions, as_generator
 from mixpul.augment import AugmentSpec
-from mixpul.base import NeuralPUClassifier
+from mixpul.base import CLEAN_BATCHES, NeuralPUClassifier
 from mixpul.losses import consistency, mix, pairwise_margin
 from mixpul.metrics import balanced_threshold
 from mixpul.miners import MINERS, NegativeMiner
@@ -299,6 +299,14 @@ class MixPULClassifier(NeuralPUClassifier):
             return 0.0
         risen = min(1.0, (progress - self.warmup) / RAMP)
         return float(np.exp(-5 * (1 - risen) ** 2))
+
+    def _clean_batches(self) -> Iterator[Tensor]:
+        # All rows alike, as those to predict: batches of training hold mixtures, and rows held
+        # out set the cut.
+        order = torch.randperm(len(self._seen), generator=self._generator)
+        n_batches = max(1, len(order) // self.batch_size)
+        some = order.tensor_split(n_batches)[:CLEAN_BATCHES]
+        return (self._batches.rows(self._seen[part]) for part in some)
 
     def _keep(
         self, members: list[Self], is_positive: NDArray[np.bool_], held_out: NDArray[np.float32]
