@@ -10,9 +10,9 @@ import os
 import tempfile
 import time
 
-from mixpul.experiments import failed, run
-from mixpul.paper import trials_of
-from mixpul.protocol import perform
+from mixpul.paper.runs import failed, run
+from mixpul.paper.targets import trials_of
+from mixpul.paper.trial import perform
 
 ONLY = "dataset=krvskp,dataset=spambase,method=MixPUL,method=PNU,c=0.1"
 

@@ -51,7 +51,7 @@ from mixpul import (
     VPUClassifier,
     datasets,
 )
-from mixpul._files import write_whole
+from mixpul._util.files import write_whole
 from mixpul.metrics import pu_auc_score
 from quality import prepared, pu_split
 

@@ -14,12 +14,12 @@ are in `results/`, and only an empty folder runs them all (hours).
 import argparse
 from pathlib import Path
 
-from mixpul import protocol
 from mixpul.datasets import BUNDLED
-from mixpul.experiments import Trial, plan, run
-from mixpul.paper import FREQUENCIES, trials_of
-from mixpul.protocol import Split, prepared
-from mixpul.report import paper_markdown, quality_markdown
+from mixpul.paper import trial as protocol
+from mixpul.paper.results import paper_markdown, quality_markdown
+from mixpul.paper.runs import Trial, plan, run
+from mixpul.paper.targets import FREQUENCIES, trials_of
+from mixpul.paper.trial import Split, prepared
 
 __all__ = ["CELLS", "prepared", "pu_split"]
 

@@ -8,7 +8,8 @@ from sklearn.ensemble import HistGradientBoostingClassifier
 from typer.testing import CliRunner
 
 import mixpul
-from mixpul import MixPULClassifier, VPUClassifier, cli, datasets, demo
+from mixpul import MixPULClassifier, VPUClassifier, cli, datasets
+from mixpul.cli import demo
 from mixpul.metrics import Estimate
 
 PNG = b"\x89PNG\r\n\x1a\n"

@@ -10,7 +10,7 @@ from dataclasses import replace
 
 import pytest
 
-from mixpul.experiments import (
+from mixpul.paper.runs import (
     Trial,
     estimated_seconds,
     failed,

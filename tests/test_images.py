@@ -369,7 +369,7 @@ def test_a_checkpoint_after_the_last_epoch_trains_no_more(pictures, tmp_path, mo
     X, s, _ = pictures
     path = tmp_path / "c"
     model = MixPULClassifier(**QUICK, random_state=0, checkpoint=path)
-    monkeypatch.setattr("mixpul.checkpoint.Checkpoint.remove", lambda self: None)
+    monkeypatch.setattr("mixpul.methods.neural.checkpoint.Checkpoint.remove", lambda self: None)
     scores = model.fit(X, s).decision_function(X)
     again = model.fit(X, s)
     assert len(again.history_) == 2

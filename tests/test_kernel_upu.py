@@ -7,7 +7,7 @@ from scipy import sparse
 from scipy.optimize import linprog
 from sklearn.metrics import roc_auc_score
 
-from mixpul.kernels import (
+from mixpul.methods._kernel.basis import (
     dense_rows,
     gaussian,
     kernel_scores,
@@ -15,7 +15,7 @@ from mixpul.kernels import (
     pick_centres,
     squared_distances,
 )
-from mixpul.methods.kernel_upu import (
+from mixpul.methods._kernel.solvers import (
     ROUNDING,
     _hinge,
     held_out_risk,

@@ -11,10 +11,17 @@ import pytest
 from joblib import cpu_count
 
 from mixpul import datasets
-from mixpul.experiments import failed, read_results, run
 from mixpul.metrics import pu_auc_score
-from mixpul.paper import EXTRA_SETS, TARGETS, Published, matches, parse_only, trials_of
-from mixpul.protocol import METHODS, METHODS_OF_CIFAR10, ClassMeans, make_trial, perform, pu_split
+from mixpul.paper.runs import failed, read_results, run
+from mixpul.paper.targets import EXTRA_SETS, TARGETS, Published, matches, parse_only, trials_of
+from mixpul.paper.trial import (
+    METHODS,
+    METHODS_OF_CIFAR10,
+    ClassMeans,
+    make_trial,
+    perform,
+    pu_split,
+)
 
 
 class TestPublished:

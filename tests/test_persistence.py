@@ -566,7 +566,7 @@ def test_a_file_is_written_whole_or_not_at_all(pu, quick, path, monkeypatch, fai
     before = list(path.parent.iterdir())
     name, replacement, error = FAILURES[failure]
     with monkeypatch.context() as patch:
-        patch.setattr(f"mixpul._files.{name}", replacement)
+        patch.setattr(f"mixpul._util.files.{name}", replacement)
         with pytest.raises(error):
             save(other, path)
     assert list(path.parent.iterdir()) == before

@@ -19,9 +19,7 @@ from browser import contrast
 from mixpul import MixPULClassifier, cli, load, picture_commands, save
 from mixpul.assess import assess
 from mixpul.assess._scores import PICTURE_METHODS, as_picture_classifier, picture_epochs
-from mixpul.nets import NETS
-from mixpul.persistence import describe
-from mixpul.pictures import (
+from mixpul.images import (
     LEAST_SIZE,
     Skipped,
     label_pictures,
@@ -29,8 +27,10 @@ from mixpul.pictures import (
     stream_pictures,
     thumbnails,
 )
-from mixpul.table_report import table_page
-from mixpul.table_report._numbers import score_text
+from mixpul.nets import NETS
+from mixpul.pages import table_page
+from mixpul.pages.numbers import score_text
+from mixpul.persistence import describe
 from mixpul.tables import read_table
 from test_table_cli import assert_one_sentence, run, typed
 
@@ -279,7 +279,7 @@ def test_a_name_that_is_no_text_is_written_out(tmp_path):
 def test_parts_have_as_many_pictures_as_a_network_scores_at_once(tmp_path, monkeypatch):
     fill(tmp_path / "a", 0, 10, seed=0)
     (tmp_path / "a" / "0000.png").write_bytes(b"")
-    monkeypatch.setattr("mixpul.pictures.IMAGES_PER_PASS", 4)
+    monkeypatch.setattr("mixpul.images.IMAGES_PER_PASS", 4)
     parts = list(stream_pictures(tmp_path / "a", size=12))
     assert [len(part.names) for part in parts] == [4, 4, 2]
     assert [len(part.skipped) for part in parts] == [1, 0, 0]
@@ -522,7 +522,7 @@ def test_pictures_are_prepared_for_prediction_as_they_were_for_the_fit(work, tmp
 def test_more_pictures_than_fit_into_one_pass_have_the_same_scores(work, tmp_path, monkeypatch):
     whole, parts = tmp_path / "whole.csv", tmp_path / "parts.csv"
     assert run("predict-images", work / "model.mixpul", work / "new", "-o", whole).code == 0
-    monkeypatch.setattr("mixpul.pictures.IMAGES_PER_PASS", 10)
+    monkeypatch.setattr("mixpul.images.IMAGES_PER_PASS", 10)
     assert run("predict-images", work / "model.mixpul", work / "new", "-o", parts).code == 0
     one, other = (read_table(path) for path in (whole, parts))
     assert one["picture"].tolist() == other["picture"].tolist()

@@ -7,10 +7,11 @@ import numpy as np
 import pytest
 
 from browser import contrast
-from mixpul import charts, report
-from mixpul.experiments import pack_results, run
-from mixpul.paper import TARGETS, trials_of
-from mixpul.protocol import METHODS, perform
+from mixpul.pages import charts
+from mixpul.paper import results as report
+from mixpul.paper.runs import pack_results, run
+from mixpul.paper.targets import TARGETS, trials_of
+from mixpul.paper.trial import METHODS, perform
 
 UCI, MNIST = TARGETS["uci"], TARGETS["mnist"]
 

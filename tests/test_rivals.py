@@ -13,7 +13,7 @@ from mixpul import (
     VPUClassifier,
 )
 from mixpul.losses import nnpu_risk, upu_risk, variational_risk
-from mixpul.methods.kernel_upu import ramp_cccp, upu_convex, upu_squared
+from mixpul.methods._kernel.solvers import ramp_cccp, upu_convex, upu_squared
 from mixpul.priors import BBEPrior
 from mixpul.training import Batch
 

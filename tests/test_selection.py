@@ -5,8 +5,8 @@ import pytest
 import torch
 from torch import nn
 
-from mixpul import selection
-from mixpul.selection import GAP, EpochAverage, score_gap
+from mixpul.methods.neural import selection
+from mixpul.methods.neural.selection import GAP, EpochAverage, score_gap
 
 
 @pytest.fixture(autouse=True)

@@ -12,6 +12,7 @@ import sys
 import threading
 import time
 from contextlib import contextmanager, redirect_stderr, redirect_stdout
+from importlib import import_module
 from pathlib import Path
 from types import SimpleNamespace
 from unittest import mock
@@ -23,13 +24,14 @@ from sklearn import metrics
 from sklearn.pipeline import make_pipeline
 from typer.testing import CliRunner
 
-from mixpul import MixPULClassifier, cli, load, save, table_commands
+from mixpul import MixPULClassifier, cli, load, save
 from mixpul.assess import METHODS
+from mixpul.cli import _inputs
+from mixpul.cli import compare as _compare
+from mixpul.cli.prior import agreement
 from mixpul.metrics import pu_report
 from mixpul.persistence import describe
 from mixpul.priors import PRIORS
-from mixpul.table_commands import _compare, _inputs
-from mixpul.table_commands._prior import agreement
 from mixpul.tables import TableInput, read_table
 from test_assess import made_table
 
@@ -112,7 +114,8 @@ def test_the_help_shows_an_example_that_is_accepted(command, monkeypatch):
     assert shown.exit_code == 0
     example = re.search(rf"Example: mixpul ({command} .*\S)", shown.output)[1]
     asked = []
-    monkeypatch.setattr(table_commands, command, lambda *args, **kwargs: asked.append(kwargs))
+    module = import_module(f"mixpul.cli.{command}")
+    monkeypatch.setattr(module, command, lambda *args, **kwargs: asked.append(kwargs))
     assert CliRunner().invoke(cli.app, example.split()).exit_code == 0
     assert len(asked) == 1
 

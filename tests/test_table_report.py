@@ -10,10 +10,10 @@ import numpy as np
 import pytest
 
 from browser import contrast
-from mixpul import MixPULClassifier, charts, datasets
+from mixpul import MixPULClassifier, datasets
 from mixpul.assess import assess, compare
-from mixpul.table_report import comparison_page, readout, table_page
-from mixpul.table_report._numbers import nearest, percent
+from mixpul.pages import charts, comparison_page, readout, table_page
+from mixpul.pages.numbers import nearest, percent
 
 ATTACK = "<script>alert(1)</script>"
 SPITE = "</script><!--<script>\u2028'\"&"

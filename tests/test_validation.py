@@ -5,7 +5,7 @@ from scipy import sparse
 from sklearn.exceptions import NotFittedError
 from sklearn.metrics import roc_auc_score
 
-from mixpul._validation import check_finite, split_labels
+from mixpul._util.validation import check_finite, split_labels
 
 
 @pytest.fixture

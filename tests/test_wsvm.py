@@ -5,8 +5,8 @@ from scipy.special import expit
 from sklearn.metrics import roc_auc_score
 from sklearn.svm import SVC
 
-from mixpul.calibration import platt
-from mixpul.kernels import kernel_scores
+from mixpul._util.platt import platt
+from mixpul.methods._kernel.basis import kernel_scores
 from mixpul.methods.wsvm import WeightedSVMClassifier, positive_weights
 from mixpul.priors import label_frequency
 

@@ -1,6 +1,7 @@
 """Positive-unlabeled learning: learn from some rows labeled positive and many unlabeled ones."""
 
 from importlib import import_module
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -8,11 +9,11 @@ if TYPE_CHECKING:
         assess,
         augment,
         datasets,
+        images,
         losses,
         metrics,
         miners,
         nets,
-        pictures,
         priors,
         tables,
         training,
@@ -29,6 +30,9 @@ if TYPE_CHECKING:
 
 __version__ = "0.1.0"
 
+# Modules under the names they had before: `mixpul.experiments` is found in `_moved`.
+__path__.append(str(Path(__file__).parent / "_moved"))
+
 __all__ = [
     "BaggingPUClassifier",
     "MixPULClassifier",
@@ -43,12 +47,12 @@ __all__ = [
     "assess",
     "augment",
     "datasets",
+    "images",
     "load",
     "losses",
     "metrics",
     "miners",
     "nets",
-    "pictures",
     "priors",
     "save",
     "tables",
@@ -73,6 +77,7 @@ _MODULES = {
     "assess",
     "augment",
     "datasets",
+    "images",
     "losses",
     "metrics",
     "miners",

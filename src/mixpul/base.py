@@ -19,8 +19,8 @@ from sklearn.model_selection import StratifiedKFold
 from sklearn.utils.validation import check_is_fitted, validate_data
 from torch import Tensor, nn
 
-from mixpul._progress import progress_bar
-from mixpul._validation import (
+from mixpul._util.progress import progress_bar
+from mixpul._util.validation import (
     Interval,
     RandomStateLike,
     StrOptions,
@@ -32,9 +32,9 @@ from mixpul._validation import (
     split_labels,
 )
 from mixpul.augment import AUGMENTATIONS, AugmentSpec, flips, make_augment
-from mixpul.checkpoint import Checkpoint, fingerprint
+from mixpul.methods.neural.checkpoint import Checkpoint, fingerprint
+from mixpul.methods.neural.selection import PU_AUC, Criterion, EpochAverage
 from mixpul.nets import NETS, Averaged, Mirrored, NetSpec, make_net, refresh_batch_norm
-from mixpul.selection import PU_AUC, Criterion, EpochAverage
 from mixpul.training import (
     Batch,
     PUBatches,

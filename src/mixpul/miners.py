@@ -11,7 +11,7 @@ from sklearn.base import BaseEstimator
 from sklearn.metrics import euclidean_distances
 from sklearn.utils import gen_batches
 
-from mixpul._validation import Interval, RandomStateLike, as_generator, check_finite
+from mixpul._util.validation import Interval, RandomStateLike, as_generator, check_finite
 
 __all__ = ["MINERS", "DistanceMiner", "NTCMiner", "NegativeMiner", "RandomMiner"]
 

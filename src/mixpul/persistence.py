@@ -22,7 +22,7 @@ from sklearn.utils.validation import check_is_fitted
 from torch import nn
 
 import mixpul
-from mixpul._files import write_whole
+from mixpul._util.files import write_whole
 from mixpul.base import NeuralPUClassifier, PUClassifier
 from mixpul.miners import MINERS
 from mixpul.nets import Averaged, Mirrored, make_net

@@ -15,8 +15,8 @@ from sklearn.base import BaseEstimator
 from sklearn.pipeline import Pipeline
 
 from mixpul import __version__
-from mixpul._progress import progress_bar
-from mixpul._validation import split_labels
+from mixpul._util.progress import progress_bar
+from mixpul._util.validation import split_labels
 from mixpul.assess._checks import check_positives, check_prior, check_ranking
 from mixpul.assess._curves import (
     prior_estimates,

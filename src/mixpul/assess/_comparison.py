@@ -15,9 +15,9 @@ from scipy.special import ndtr
 from sklearn.base import clone
 
 from mixpul import __version__
-from mixpul._files import write_whole
-from mixpul._progress import progress_bar
-from mixpul._validation import split_labels
+from mixpul._util.files import write_whole
+from mixpul._util.progress import progress_bar
+from mixpul._util.validation import split_labels
 from mixpul.assess._scores import (
     LEVEL,
     N_FOLDS,

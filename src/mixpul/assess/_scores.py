@@ -26,7 +26,7 @@ from mixpul import (
     VPUClassifier,
     WeightedSVMClassifier,
 )
-from mixpul._progress import progress_bar
+from mixpul._util.progress import progress_bar
 from mixpul.base import PUClassifier
 from mixpul.metrics import Estimate
 from mixpul.metrics._ranking import components

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils import Bunch
 
-from mixpul._files import write_whole
+from mixpul._util.files import write_whole
 from mixpul.datasets._about import ABOUT
 from mixpul.datasets._files import (
     CIFAR10_ARCHIVE,

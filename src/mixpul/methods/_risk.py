@@ -9,7 +9,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from mixpul._validation import (
+from mixpul._util.validation import (
     HasMethods,
     Interval,
     RandomStateLike,
@@ -18,9 +18,9 @@ from mixpul._validation import (
 )
 from mixpul.augment import AugmentSpec
 from mixpul.base import NeuralPUClassifier
-from mixpul.kernels import kernel_scores
 from mixpul.losses import upu_risk
-from mixpul.methods.kernel_upu import Array, select_kernel_model
+from mixpul.methods._kernel.basis import kernel_scores
+from mixpul.methods._kernel.solvers import Array, select_kernel_model
 from mixpul.nets import NetSpec
 from mixpul.priors import PRIORS, PriorEstimator, resolve_prior, warn_if_impossible
 from mixpul.training import Batch

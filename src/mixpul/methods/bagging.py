@@ -8,9 +8,9 @@ from numpy.typing import NDArray
 from scipy.special import expit, logit
 from sklearn.base import BaseEstimator, clone
 
-from mixpul._validation import HasMethods, Interval, RandomStateLike, as_generator
+from mixpul._util.validation import HasMethods, Interval, RandomStateLike, as_generator
 from mixpul.base import PUClassifier
-from mixpul.kernels import dense_blocks, dense_rows
+from mixpul.methods._kernel.basis import dense_blocks, dense_rows
 
 __all__ = ["BaggingPUClassifier"]
 

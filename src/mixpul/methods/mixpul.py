@@ -11,14 +11,14 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, clone
 from torch import Tensor, nn
 
-from mixpul._validation import HasMethods, Interval, RandomStateLike, StrOptions, as_generator
+from mixpul._util.validation import HasMethods, Interval, RandomStateLike, StrOptions, as_generator
 from mixpul.augment import AugmentSpec
 from mixpul.base import CLEAN_BATCHES, NeuralPUClassifier
 from mixpul.losses import consistency, mix, pairwise_margin
+from mixpul.methods.neural.selection import GAP
 from mixpul.metrics import balanced_threshold
 from mixpul.miners import MINERS, NegativeMiner
 from mixpul.nets import NetSpec, Teacher
-from mixpul.selection import GAP
 from mixpul.training import Batch
 
 __all__ = ["MixPULClassifier"]

@@ -9,12 +9,12 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from mixpul._validation import Interval, RandomStateLike, StrOptions
+from mixpul._util.validation import Interval, RandomStateLike, StrOptions
 from mixpul.augment import AugmentSpec
 from mixpul.base import NeuralPUClassifier
 from mixpul.losses import nnpu_risk
+from mixpul.methods._kernel.solvers import Array, upu_convex, upu_squared
 from mixpul.methods._risk import PRIOR_CONSTRAINT, RiskClassifier
-from mixpul.methods.kernel_upu import Array, upu_convex, upu_squared
 from mixpul.nets import NetSpec
 from mixpul.priors import PriorEstimator, resolve_prior, warn_if_impossible
 from mixpul.training import Batch

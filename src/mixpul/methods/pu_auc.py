@@ -12,9 +12,15 @@ from scipy.stats import rankdata
 from sklearn.base import BaseEstimator, clone
 from sklearn.model_selection import StratifiedKFold
 
-from mixpul._validation import HasMethods, Interval, RandomStateLike, StrOptions, as_generator
+from mixpul._util.validation import HasMethods, Interval, RandomStateLike, StrOptions, as_generator
 from mixpul.base import PUClassifier
-from mixpul.kernels import gaussian, kernel_scores, median_distance, pick_centres, squared_distances
+from mixpul.methods._kernel.basis import (
+    gaussian,
+    kernel_scores,
+    median_distance,
+    pick_centres,
+    squared_distances,
+)
 from mixpul.methods._risk import PRIOR_CONSTRAINT
 from mixpul.miners import MINERS, NegativeMiner
 from mixpul.priors import PriorEstimator, resolve_prior, warn_if_impossible

@@ -1,7 +1,7 @@
 """PU learning with the ramp loss (du Plessis, Niu, Sugiyama, 2014)."""
 
+from mixpul.methods._kernel.solvers import Array, ramp_cccp
 from mixpul.methods._risk import RiskClassifier
-from mixpul.methods.kernel_upu import Array, ramp_cccp
 
 __all__ = ["RampClassifier"]
 

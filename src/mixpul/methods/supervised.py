@@ -9,8 +9,8 @@ from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.metrics import roc_auc_score
 
-from mixpul._progress import progress_bar
-from mixpul._validation import Interval, RandomStateLike, StrOptions, as_generator
+from mixpul._util.progress import progress_bar
+from mixpul._util.validation import Interval, RandomStateLike, StrOptions, as_generator
 from mixpul.base import PUClassifier, hold_out
 
 __all__ = ["SupervisedClassifier"]

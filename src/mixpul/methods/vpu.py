@@ -11,7 +11,7 @@ import torch.nn.functional as F
 from numpy.typing import NDArray
 from torch import Tensor
 
-from mixpul._validation import Interval, RandomStateLike
+from mixpul._util.validation import Interval, RandomStateLike
 from mixpul.augment import AugmentSpec
 from mixpul.base import NeuralPUClassifier
 from mixpul.losses import mix, variational_risk

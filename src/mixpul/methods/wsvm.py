@@ -9,10 +9,10 @@ from numpy.typing import NDArray
 from scipy.special import expit
 from sklearn.model_selection import StratifiedKFold
 
-from mixpul._validation import Interval, RandomStateLike, StrOptions, as_generator
+from mixpul._util.platt import platt
+from mixpul._util.validation import Interval, RandomStateLike, StrOptions, as_generator
 from mixpul.base import PUClassifier
-from mixpul.calibration import platt
-from mixpul.kernels import (
+from mixpul.methods._kernel.basis import (
     dense_blocks,
     dense_rows,
     gaussian,

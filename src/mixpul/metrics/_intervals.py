@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from mixpul._validation import RandomStateLike, as_generator, split_labels
+from mixpul._util.validation import RandomStateLike, as_generator, split_labels
 from mixpul.metrics._checks import (
     MEANING_OF_PRIOR,
     check_enough_rows,

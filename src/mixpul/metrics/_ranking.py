@@ -8,7 +8,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.special import ndtri
 from scipy.stats import rankdata
 
-from mixpul._validation import split_labels
+from mixpul._util.validation import split_labels
 from mixpul.metrics._checks import (
     check_auc_prior,
     check_enough_rows,

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import ndtri
 
-from mixpul._validation import RandomStateLike, as_generator, split_labels
+from mixpul._util.validation import RandomStateLike, as_generator, split_labels
 from mixpul.metrics._checks import (
     check_enough_rows,
     check_level,

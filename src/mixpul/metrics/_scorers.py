@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from mixpul._validation import split_labels
+from mixpul._util.validation import split_labels
 from mixpul.metrics._intervals import RANKING, check_ranking
 from mixpul.metrics._predictions import score_rates
 from mixpul.metrics._ranking import corrected_auc_score, pu_auc_score

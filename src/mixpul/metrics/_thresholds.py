@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from mixpul._validation import split_labels
+from mixpul._util.validation import split_labels
 from mixpul.metrics._checks import check_prior, checked_scores, outside
 from mixpul.metrics._rates import MetricLike, PURates, find_metric
 

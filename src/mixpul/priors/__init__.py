@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, clone
 
-from mixpul._validation import RandomStateLike, as_generator, split_labels
+from mixpul._util.validation import RandomStateLike, as_generator, split_labels
 from mixpul.priors._base import PriorEstimator
 from mixpul.priors._bbe import BBEPrior, bbe
 from mixpul.priors._bounds import largest_prior, warn_if_impossible

@@ -10,7 +10,7 @@ from scipy import sparse
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import column_or_1d, validate_data
 
-from mixpul._validation import (
+from mixpul._util.validation import (
     Interval,
     as_generator,
     check_finite,

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from mixpul._validation import Interval, RandomStateLike
+from mixpul._util.validation import Interval, RandomStateLike
 from mixpul.priors._base import checked_scores
 from mixpul.priors._scorers import ScorePrior
 

@@ -8,7 +8,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.ndimage import median_filter
 from scipy.special import expit
 
-from mixpul._validation import Interval, RandomStateLike
+from mixpul._util.validation import Interval, RandomStateLike
 from mixpul.priors._base import checked_scores
 from mixpul.priors._scorers import ScorePrior
 

@@ -7,8 +7,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import expit
 
-from mixpul._validation import Interval, RandomStateLike, StrOptions
-from mixpul.calibration import platt
+from mixpul._util.platt import platt
+from mixpul._util.validation import Interval, RandomStateLike, StrOptions
 from mixpul.priors._base import checked_scores, prior_from_label_frequency
 from mixpul.priors._scorers import ScorePrior
 

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.metrics import euclidean_distances
 
-from mixpul._validation import Interval, RandomStateLike
+from mixpul._util.validation import Interval, RandomStateLike
 from mixpul.priors._base import BasePrior, as_matrix, bootstrap
 
 # Of the median distance of rows to centres.

@@ -13,7 +13,7 @@ from sklearn.model_selection import StratifiedKFold, cross_val_predict
 from sklearn.pipeline import Pipeline, make_pipeline, make_union
 from sklearn.preprocessing import FunctionTransformer, StandardScaler
 
-from mixpul._validation import HasMethods, Interval
+from mixpul._util.validation import HasMethods, Interval
 from mixpul.priors._base import BasePrior, as_matrix, bootstrap
 
 

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 
-from mixpul._validation import Interval, RandomStateLike
+from mixpul._util.validation import Interval, RandomStateLike
 from mixpul.priors._base import BasePrior, as_matrix, bootstrap, prior_from_label_frequency
 
 

@@ -9,7 +9,7 @@ import threading
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple, Self
 
-from mixpul._validation import _listed
+from mixpul._util.validation import _listed
 from mixpul.tables._formats import content_of, is_stream, shown
 from mixpul.tables._names import wanted_columns
 

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from mixpul._validation import Interval
+from mixpul._util.validation import Interval
 from mixpul.tables._frames import as_frame
 from mixpul.tables._kinds import as_numbers, category_codes, holds_dates, kind_of
 from mixpul.tables._names import check_present, check_unique

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from mixpul._validation import split_labels
+from mixpul._util.validation import split_labels
 from mixpul.metrics._ranking import pu_auc
 from mixpul.tables._frames import as_frame
 from mixpul.tables._kinds import as_numbers, category_codes, kind_of

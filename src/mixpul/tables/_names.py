@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from difflib import get_close_matches
 
-from mixpul._validation import _listed
+from mixpul._util.validation import _listed
 
 __all__ = ["check_present", "check_unique", "wanted_columns"]
 

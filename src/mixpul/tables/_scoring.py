@@ -13,7 +13,7 @@ import numpy as np
 from joblib import cpu_count
 from scipy.special import expit
 
-from mixpul._files import whole_file
+from mixpul._util.files import whole_file
 from mixpul.tables._formats import COMPRESSIONS, FORMATS
 from mixpul.tables._frames import import_tables
 from mixpul.tables._names import check_present

@@ -1,0 +1,3 @@
+"""Now `mixpul.paper.runs`."""
+
+from mixpul.paper.runs import *  # noqa: F403

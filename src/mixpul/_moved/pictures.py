@@ -1,0 +1,3 @@
+"""Now `mixpul.images`."""
+
+from mixpul.images import *  # noqa: F403

@@ -1,0 +1,3 @@
+"""Now `mixpul.paper.trial`."""
+
+from mixpul.paper.trial import *  # noqa: F403

@@ -1,0 +1,3 @@
+"""Now `mixpul.paper.results`."""
+
+from mixpul.paper.results import *  # noqa: F403

@@ -1,0 +1,3 @@
+"""Now `mixpul.paper.reproduce`."""
+
+from mixpul.paper.reproduce import *  # noqa: F403

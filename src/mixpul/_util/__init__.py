@@ -1,0 +1,1 @@
+"""What all rooms of the house share: each idea once."""

@@ -1,0 +1,5 @@
+"""The command line: `mixpul --help`."""
+
+from mixpul.cli.app import app, main
+
+__all__ = ["app", "main"]

@@ -1,0 +1,1 @@
+"""What all methods that train a network share."""

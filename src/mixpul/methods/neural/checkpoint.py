@@ -1,0 +1,148 @@
+"""The state of a training in one file after each epoch, to go on from if the process dies."""
+
+import hashlib
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from safetensors import SafetensorError, safe_open
+from safetensors.torch import save as to_bytes
+from torch import Tensor, nn
+
+from mixpul._util.files import write_whole
+from mixpul.methods.neural.selection import EpochAverage
+
+__all__ = ["Checkpoint", "fingerprint"]
+
+
+class Checkpoint:
+    """Everything a training has come to: taken up again, it ends in the same weights to the bit.
+
+    An epoch that was under way when the process died is begun again. The file is written whole or
+    not at all, and holds no pickle.
+
+    Parameters
+    ----------
+    path : str or path-like
+    identity : str
+        What is trained on what; a file of another training is refused.
+    nets : nn.Module
+        All networks whose state changes.
+    optimizer : torch.optim.Optimizer
+    average : EpochAverage
+    generators : list of torch.Generator or numpy.random.Generator
+        All sources of randomness, in a fixed order.
+    """
+
+    def __init__(
+        self,
+        path: str | os.PathLike,
+        identity: str,
+        nets: nn.Module,
+        optimizer: torch.optim.Optimizer,
+        average: EpochAverage,
+        generators: list[torch.Generator | np.random.Generator],
+    ) -> None:
+        self.path, self.identity = Path(path), identity
+        self.nets, self.optimizer, self.average = nets, optimizer, average
+        self.generators = generators
+
+    def save(self, history: list[dict[str, float]]) -> None:
+        """Write the state after the epochs in `history`."""
+        tensors = {f"nets.{k}": v for k, v in self.nets.state_dict().items()}
+        tensors |= {f"average.{k}": v for k, v in self.average.sums().items()}
+        for index, entries in self.optimizer.state_dict()["state"].items():
+            tensors |= {f"optimizer.{index}.{k}": v for k, v in entries.items()}
+        tensors |= {f"torch.{k}": state for k, state in enumerate(_torch_states())}
+        random: list[Any] = []
+        for k, generator in enumerate(self.generators):
+            if isinstance(generator, torch.Generator):
+                tensors[f"generator.{k}"] = generator.get_state()
+                random.append(None)
+            else:
+                random.append(generator.bit_generator.state)
+        values = {
+            "identity": self.identity,
+            "history": history,
+            "average": self.average.values(),
+            "random": random,
+        }
+        # Cloned: networks may share tensors, which the format does not allow.
+        whole = {k: v.detach().cpu().clone().contiguous() for k, v in tensors.items()}
+        write_whole(self.path, to_bytes(whole, {"checkpoint": json.dumps(values)}))
+
+    def resume(self) -> list[dict[str, float]]:
+        """Bring all parts to the state in the file and give its history; empty without a file."""
+        if not self.path.exists():
+            return []
+        try:
+            with safe_open(self.path, framework="pt") as file:
+                values = json.loads(file.metadata()["checkpoint"])
+                tensors = {key: file.get_tensor(key) for key in list(file.keys())}
+        except (SafetensorError, KeyError, TypeError, ValueError) as error:
+            raise ValueError(
+                f"{str(self.path)!r} is no checkpoint of a training; name another file."
+            ) from error
+        if values["identity"] != self.identity:
+            raise ValueError(
+                f"{str(self.path)!r} is the checkpoint of a training with other parameters or "
+                "other data. Remove it to begin anew, or name another file."
+            )
+        self.nets.load_state_dict(_under("nets.", tensors))
+        self.average.restore(_under("average.", tensors), values["average"])
+        self._restore_optimizer(_under("optimizer.", tensors))
+        for k, (generator, state) in enumerate(zip(self.generators, values["random"], strict=True)):
+            if isinstance(generator, torch.Generator):
+                generator.set_state(tensors[f"generator.{k}"])
+            else:
+                generator.bit_generator.state = state
+        _set_torch_states(list(_under("torch.", tensors).values()))
+        return values["history"]
+
+    def remove(self) -> None:
+        """Called when the training is over."""
+        self.path.unlink(missing_ok=True)
+
+    def _restore_optimizer(self, tensors: dict[str, Tensor]) -> None:
+        parameters = [p for group in self.optimizer.param_groups for p in group["params"]]
+        state: dict[int, dict[str, Tensor]] = {}
+        for key, value in tensors.items():
+            index, name = key.split(".", 1)
+            like = parameters[int(index)]
+            if value.shape == like.shape:
+                # In the layout of its parameter: fused optimisers walk through both at once.
+                value = torch.empty_like(like).copy_(value)
+            state.setdefault(int(index), {})[name] = value
+        self.optimizer.load_state_dict(self.optimizer.state_dict() | {"state": state})
+
+
+def fingerprint(X: Any, is_positive: NDArray[np.bool_]) -> str:
+    """A hash of the labels, and of the shape and a thousand rows of `X`."""
+    digest = hashlib.sha256(f"{X.shape} {X.dtype}".encode())
+    digest.update(is_positive.tobytes())
+    some = X[np.linspace(0, X.shape[0] - 1, min(1000, X.shape[0])).astype(int)]
+    digest.update((some if isinstance(some, np.ndarray) else some.toarray()).tobytes())
+    return digest.hexdigest()
+
+
+def _under(prefix: str, tensors: dict[str, Tensor]) -> dict[str, Tensor]:
+    return {k.removeprefix(prefix): v for k, v in tensors.items() if k.startswith(prefix)}
+
+
+def _torch_states() -> list[Tensor]:
+    """Of the generators that layers such as dropout draw from."""
+    return [torch.get_rng_state(), *(torch.cuda.get_rng_state_all() if _has_cuda() else [])]
+
+
+def _set_torch_states(states: list[Tensor]) -> None:
+    torch.set_rng_state(states[0])
+    if _has_cuda():
+        torch.cuda.set_rng_state_all(states[1:])
+
+
+def _has_cuda() -> bool:
+    return torch.cuda.is_available()

@@ -1,0 +1,258 @@
+"""What the records of a target come to: means, ranks, and where a method loses."""
+
+import os
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+from scipy.stats import rankdata
+from scipy.stats import t as student_t
+
+from mixpul.paper.runs import Record, failed, read_results
+from mixpul.paper.targets import TARGETS, Published, Target
+
+Key = tuple[str, str, float]  # data set, method, value of what varies
+OURS = "MixPUL"
+UNPUBLISHED = "ethn"  # a data set of the paper that is not to be had
+AS_PUBLISHED = " as published"
+# The figures of the paper that follow the error in the course of training.
+CURVES = ("mixup-ablation", "margin-ablation")
+
+
+@dataclass(frozen=True)
+class Measure:
+    """How a score is written down: times `scale`, with `digits`; `sign` is 1 if more is better."""
+
+    name: str
+    scale: float
+    digits: int
+    sign: int
+
+    def shown(self, value: float) -> float:
+        """The number as it is read."""
+        return round(self.scale * value, self.digits) + 0.0
+
+    def text(self, value: float) -> str:
+        return f"{self.shown(value):.{self.digits}f}"
+
+    def signed(self, value: float) -> str:
+        return f"{self.shown(value):+.{self.digits}f}".replace("-", "−")
+
+    def papers(self, value: float) -> str:
+        """With the two digits that the paper gives."""
+        return f"{self.scale * value:.2f}"
+
+    def against_paper(self, mean: float, published: float) -> int:
+        """1 if better, -1 if worse, 0 if the same at the two digits of the paper."""
+        # Numbers are rounded before they are compared: 0.7 * 100 is not 70.
+        difference = round(self.scale * mean, 2) - round(self.scale * published, 2)
+        return self.sign * int(np.sign(round(difference, 6)))
+
+
+MEASURES = {"auc": Measure("AUC", 1, 3, 1), "error": Measure("error in %", 100, 2, -1)}
+
+
+class Cell(NamedTuple):
+    """What the runs of one method in one setting come to."""
+
+    mean: float
+    sd: float
+    runs: int
+    labeled: int  # positives, in the first run
+
+
+class Difference(NamedTuple):
+    """A method against another, split by split."""
+
+    method: str
+    mean: float
+    error: float  # standard error; nan if there are fewer than two splits
+    is_clear: bool  # by a paired t-test at 5 %
+
+
+class Loss(NamedTuple):
+    """A setting in which other methods are ahead, the furthest first."""
+
+    dataset: str
+    value: float
+    mean: float
+    ahead: list[Difference]
+
+
+def read_folder(folder: str | os.PathLike) -> dict[str, list[Record]]:
+    """Records of every target of the paper that `folder` has results of, failures among them."""
+    found = {name: records for name in TARGETS if (records := read_results(folder, name))}
+    records = [record for name in found for record in found[name]]
+    if not records:
+        raise ValueError(
+            f"No results in {str(folder)!r}: expected files such as uci.jsonl or a folder uci/ "
+            "of single results; `mixpul reproduce` makes them."
+        )
+    if all(map(failed, records)):
+        raise ValueError(
+            f"All {len(records)} trials in {str(folder)!r} failed; the first says: "
+            f"{records[0]['failure']}"
+        )
+    return found
+
+
+def newest(records: Iterable[Record]) -> list[Record]:
+    """Finished trials, in every cell only those made as the last one was.
+
+    A cell whose method has changed since holds results of two recipes or versions; their mean
+    would be that of neither. Shortened trials do not count.
+    """
+    cells: dict[tuple[Any, ...], list[Record]] = {}
+    for record in records:
+        if not failed(record) and not record["settings"].keys() & {"subset", "epochs"}:
+            settings = tuple(sorted(record["settings"].items()))
+            key = (record["target"], record["dataset"], record["method"], settings)
+            cells.setdefault(key, []).append(record)
+    kept = []
+    for cell in cells.values():
+        last = max(cell, key=lambda record: record["finished"])
+        kept += [r for r in cell if _made_as(r) == _made_as(last)]
+    return kept
+
+
+def summarise(records: Iterable[Record], target: Target) -> dict[Key, Cell]:
+    """Mean, standard deviation and number of runs, by data set, method and setting.
+
+    Examples
+    --------
+    >>> from mixpul.paper.targets import TARGETS
+    >>> from mixpul.paper.results import summarise
+    >>> common = {"target": "uci", "dataset": "titanic", "method": "MixPUL", "recipe": "",
+    ...           "version": "0", "settings": {"c": 0.1}, "labeled": 50, "finished": ""}
+    >>> records = [common | {"seed": 0, "auc": 0.7}, common | {"seed": 1, "auc": 0.8}]
+    >>> cell = summarise(records, TARGETS["uci"])["titanic", "MixPUL", 0.1]
+    >>> round(cell.mean, 3), round(cell.sd, 3), cell.runs
+    (0.75, 0.05, 2)
+    """
+    cells: dict[Key, list[Record]] = {}
+    for record in newest(records):
+        cells.setdefault(_key(record, target), []).append(record)
+    return {key: _cell(runs, target.measure) for key, runs in cells.items()}
+
+
+def published_value(target: Target, dataset: str, method: str, value: float) -> Published | None:
+    """The paper's number for a cell; a method "as published" is compared with the method."""
+    return target.published.get((dataset, method.removesuffix(AS_PUBLISHED), value))
+
+
+def compared(cells: Mapping[Key, Cell]) -> dict[Key, Cell]:
+    """Cells fit for comparison: not those with under a third of the runs that others have."""
+    most: dict[tuple[str, float], int] = {}
+    for (dataset, _, value), cell in cells.items():
+        most[dataset, value] = max(cell.runs, most.get((dataset, value), 0))
+    return {key: cell for key, cell in cells.items() if 3 * cell.runs >= most[key[0], key[2]]}
+
+
+def best_methods(
+    cells: Mapping[Key, Cell], target: Target, dataset: str, value: float
+) -> frozenset[str]:
+    """Methods with the best mean of a setting; all that tie at the digits shown."""
+    measure = MEASURES[target.measure]
+    shown = {
+        method: measure.sign * measure.shown(cell.mean)
+        for (d, method, v), cell in compared(cells).items()
+        if (d, v) == (dataset, value)
+    }
+    return frozenset(m for m, number in shown.items() if number == max(shown.values()))
+
+
+def mean_ranks(
+    cells: Mapping[Key, Cell], target: Target
+) -> tuple[dict[str, float], list[tuple[str, float]]]:
+    """Mean rank of each method, and the settings it is taken over: those that all have.
+
+    Rank 1 is the best mean; ties share the mean of their ranks. A method that has less than half
+    of the settings is left out, so that one with a few results does not take away from the rest.
+    """
+    cells = compared(cells)
+    settings = settings_in(cells, target)
+    methods = [
+        method
+        for method in methods_in(cells, target)
+        if 2 * sum((d, method, v) in cells for d, v in settings) >= len(settings)
+    ]
+    settings = [(d, v) for d, v in settings if all((d, m, v) in cells for m in methods)]
+    if not settings:
+        return {}, []
+    means = np.array([[cells[d, m, v].mean for m in methods] for d, v in settings])
+    ranks = rankdata(-MEASURES[target.measure].sign * means, axis=1).mean(axis=0)
+    return dict(zip(methods, ranks.tolist(), strict=True)), settings
+
+
+def losses(records: Iterable[Record], target: Target, method: str = OURS) -> list[Loss]:
+    """Settings in which the mean of another method beats that of `method`.
+
+    Means are over the seeds that both have: the same seed is the same split with the same
+    positives labeled.
+    """
+    records = newest(records)
+    measure, cells = MEASURES[target.measure], summarise(records, target)
+    scores: dict[Key, dict[int, float]] = {}
+    for record in records:
+        scores.setdefault(_key(record, target), {})[record["seed"]] = record[target.measure]
+    found = []
+    for dataset, value in settings_in(cells, target):
+        own = scores.get((dataset, method, value), {})
+        rivals = [
+            _difference(rival, scores.get((dataset, rival, value), {}), own)
+            for rival in methods_in(cells, target)
+        ]
+        ahead = [rival for rival in rivals if measure.sign * measure.shown(rival.mean) > 0]
+        if ahead:
+            ahead.sort(key=lambda rival: -measure.sign * rival.mean)
+            found.append(Loss(dataset, value, cells[dataset, method, value].mean, ahead))
+    return found
+
+
+def _difference(method: str, scores: Mapping[int, float], own: Mapping[int, float]) -> Difference:
+    gaps = np.array([scores[seed] - own[seed] for seed in sorted(scores.keys() & own.keys())])
+    n = len(gaps)
+    mean = float(gaps.mean()) if n else 0.0
+    if n < 2:
+        return Difference(method, mean, float("nan"), False)
+    error = float(gaps.std(ddof=1) / n**0.5)
+    is_clear = bool(abs(mean) > student_t.ppf(0.975, n - 1) * error)
+    return Difference(method, mean, error, is_clear)
+
+
+def lacks_data(record: Record) -> bool:
+    return record["failure"].startswith("DataNotAvailable")
+
+
+def _made_as(record: Record) -> tuple[str, str]:
+    return record["recipe"], record["version"]
+
+
+def _key(record: Record, target: Target) -> Key:
+    return record["dataset"], record["method"], record["settings"][target.setting]
+
+
+def _cell(runs: Sequence[Record], measure: str) -> Cell:
+    scores = [run[measure] for run in runs]
+    first = min(runs, key=lambda run: run["seed"])
+    return Cell(float(np.mean(scores)), float(np.std(scores)), len(runs), first["labeled"])
+
+
+def methods_in(cells: Iterable[Key], target: Target) -> list[str]:
+    """Methods that have results, those of the paper first."""
+    return ordered({method for _, method, _ in cells}, (*target.methods, *target.extra_methods))
+
+
+def settings_in(cells: Iterable[Key], target: Target) -> list[tuple[str, float]]:
+    """Pairs of data set and value that have results, in the order of the table."""
+    found = {(dataset, value) for dataset, _, value in cells}
+    datasets = ordered({d for d, _ in found}, (*target.datasets, *target.extra_datasets))
+    values = ordered({v for _, v in found}, target.values)
+    return [(d, v) for d in datasets for v in values if (d, v) in found]
+
+
+def ordered(found: Iterable[Any], known: Sequence[Any]) -> list[Any]:
+    """The known ones in their order, then the others."""
+    found = set(found)
+    return [name for name in known if name in found] + sorted(found - set(known))

@@ -1,0 +1,317 @@
+"""Trials: many fits in parallel, each result one file, stopped and taken up again at will.
+
+A folder of results holds, for every target, `TARGET.jsonl` (finished trials, one per line) and the
+folder `TARGET/` with one JSON file for each trial finished since. A trial is done when its result
+is in either of them.
+"""
+
+import datetime
+import hashlib
+import json
+import os
+import platform
+import re
+import traceback
+import warnings
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass, field
+from importlib.metadata import version as installed
+from pathlib import Path
+from typing import Any
+
+from joblib import Parallel, delayed, parallel_config
+
+from mixpul import __version__
+from mixpul._util.files import write_whole
+from mixpul._util.progress import progress_bar
+
+__all__ = [
+    "Plan",
+    "Trial",
+    "estimated_seconds",
+    "failed",
+    "pack_results",
+    "plan",
+    "read_results",
+    "run",
+]
+
+Record = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Trial:
+    """One fit and its scores.
+
+    Parameters
+    ----------
+    target : str
+        The table or figure it belongs to.
+    dataset, method : str
+    seed : int
+        Of the split, of the labels that are kept, and of the method.
+    settings : dict
+        What else tells trials of a target apart, such as ``{"c": 0.05}``.
+    recipe : str
+        All parameters of the method as text. Results of other recipes are other trials, so a
+        change of a default does not pass off old results as new.
+    version : str
+        Of the code.
+
+    Examples
+    --------
+    >>> from mixpul.paper.runs import Trial
+    >>> Trial("uci", "titanic", "MixPUL", 3, {"c": 0.05}, "n_epochs=30", "0.1.0").id
+    'titanic_mixpul_c0.05_seed3_b43be3c9'
+    """
+
+    target: str
+    dataset: str
+    method: str
+    seed: int
+    settings: Mapping[str, Any] = field(default_factory=dict, hash=False)
+    recipe: str = ""
+    version: str = __version__
+
+    @property
+    def id(self) -> str:
+        """Words to read, and a hash of everything."""
+        words = [self.dataset, self.method, *(f"{k}{v}" for k, v in self.settings.items())]
+        readable = "_".join(_slug(word) for word in [*words, f"seed{self.seed}"])
+        digest = hashlib.sha256(json.dumps(asdict(self), sort_keys=True).encode()).hexdigest()
+        return f"{readable}_{digest[:8]}"
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What a run has to do: trials that are left, and results of those that are done."""
+
+    left: list[Trial]
+    done: list[Record]
+
+
+def plan(trials: Iterable[Trial], folder: str | os.PathLike) -> Plan:
+    """Divide `trials` into those whose result is in `folder` and those that are left.
+
+    A trial that failed is left: the next run tries it again.
+    """
+    results: dict[str, Record] = {}
+    left, done = [], []
+    read = set()
+    for trial in trials:
+        if trial.target not in read:
+            read.add(trial.target)
+            results |= {r["id"]: r for r in read_results(folder, trial.target) if not failed(r)}
+        if trial.id in results:
+            done.append(results[trial.id])
+        else:
+            left.append(trial)
+    return Plan(left, done)
+
+
+def run(
+    trials: Iterable[Trial],
+    perform: Callable[[Trial], Record],
+    folder: str | os.PathLike,
+    *,
+    jobs: int = 1,
+    scheduler: str | None = None,
+    verbose: int = 0,
+) -> list[Record]:
+    """Perform the trials that `folder` has no result of, and write each result as it comes.
+
+    Parameters
+    ----------
+    trials : iterable of Trial
+    perform : callable (Trial) -> dict
+        What a trial does; a function of a module, so that other processes find it. An exception
+        is recorded as the result of its trial, and the others go on.
+    folder : path
+        Created if it does not exist. Several runs may write into it at once.
+    jobs : int, default=1
+        Number of processes; each works on one thread, unless `perform` asks for more.
+    scheduler : str, optional
+        Address of a Dask scheduler, whose workers take the place of the processes. They need
+        this version of mixpul and the data, but not the folder: results are written here.
+    verbose : int, default=0
+        1 shows a progress bar.
+
+    Returns
+    -------
+    list of dict
+        The results written by this run, in the order of their completion.
+    """
+    folder = Path(folder)
+    left = plan(trials, folder).left
+    for target in {trial.target for trial in left}:
+        (folder / target).mkdir(parents=True, exist_ok=True)
+    records = []
+    with (
+        _workers(jobs, scheduler),
+        progress_bar(len(left), "trials", verbose, unit="done") as advance,
+    ):
+        # One trial at a time to a worker, and no more handed out than are about to run: a kill
+        # loses only what is under way, and another run may take what is not.
+        parallel = Parallel(batch_size=1, pre_dispatch="n_jobs", return_as="generator_unordered")
+        for record in parallel(_tasks(left, perform, folder)):
+            if record is not None:
+                text = json.dumps(record, indent=1)
+                write_whole(_file(folder, record["target"], record["id"]), (text + "\n").encode())
+                records.append(record)
+            advance({})
+    return records
+
+
+def read_results(folder: str | os.PathLike, target: str) -> list[Record]:
+    """Results of a target in `folder`, of single files and of the packed file, sorted by id."""
+    folder = Path(folder)
+    records: dict[str, Record] = {}
+    packed = folder / f"{target}.jsonl"
+    if packed.exists():
+        for number, line in enumerate(packed.read_text().splitlines(), start=1):
+            record = _parsed(line, f"line {number} of {packed}")
+            records[record["id"]] = record
+    for path in sorted((folder / target).glob("*.json")):
+        record = _parsed(path.read_text(), str(path))
+        if not failed(record) or record["id"] not in records:
+            records[record["id"]] = record
+    return [records[key] for key in sorted(records)]
+
+
+def pack_results(folder: str | os.PathLike, target: str) -> Path | None:
+    """Gather the single files of a target into `TARGET.jsonl`; no file if there is no result.
+
+    Failures are left as they are. The packed file is whole before single files are removed.
+    """
+    folder = Path(folder)
+    records = [record for record in read_results(folder, target) if not failed(record)]
+    if not records:
+        return None
+    lines = "".join(json.dumps(record) + "\n" for record in records)
+    packed = folder / f"{target}.jsonl"
+    write_whole(packed, lines.encode())
+    for record in records:
+        _file(folder, target, record["id"]).unlink(missing_ok=True)
+    if (folder / target).is_dir() and not any((folder / target).iterdir()):
+        (folder / target).rmdir()
+    return packed
+
+
+def failed(record: Record) -> bool:
+    """Whether a result tells of a failure instead of scores."""
+    return "failure" in record
+
+
+def estimated_seconds(left: Iterable[Trial], done: Iterable[Record]) -> float | None:
+    """Computing time of the trials that are left, judged by those that are done.
+
+    A trial is taken to last as long as those of its method on its data set did, else as those of
+    its method, else as all; None if none is done.
+    """
+    times: dict[tuple[str, ...], list[float]] = {}
+    for record in done:
+        for key in ((record["dataset"], record["method"]), (record["method"],), ()):
+            times.setdefault(key, []).append(record["seconds"])
+    if not times:
+        return None
+    total = 0.0
+    for trial in left:
+        keys = ((trial.dataset, trial.method), (trial.method,), ())
+        like = next(times[key] for key in keys if key in times)
+        total += sum(like) / len(like)
+    return total
+
+
+def _tasks(
+    left: list[Trial], perform: Callable[[Trial], Record], folder: Path
+) -> Iterator[tuple[Any, ...]]:
+    for trial in left:
+        # Another run may have finished it since.
+        path = _file(folder, trial.target, trial.id)
+        if not path.exists() or failed(_parsed(path.read_text(), str(path))):
+            yield delayed(_attempt)(trial, perform)
+
+
+def _attempt(trial: Trial, perform: Callable[[Trial], Record]) -> Record:
+    """Perform a trial in a process of its own; always gives a record."""
+    from threadpoolctl import threadpool_limits
+
+    from mixpul.training import own_torch_state
+
+    record: Record = {"id": trial.id, **asdict(trial)}
+    start = datetime.datetime.now(datetime.UTC)
+    try:
+        if trial.version != __version__:
+            raise RuntimeError(
+                f"the trial is of mixpul {trial.version}, this worker has {__version__}; "
+                "install the same version everywhere"
+            )
+        # Small networks are fastest on one thread, by far when all cores are busy.
+        with (
+            own_torch_state(trial.seed, n_threads=1),
+            threadpool_limits(1),
+            warnings.catch_warnings(),
+        ):
+            # Thousands of fits: what a warning has to say is in the scores.
+            warnings.simplefilter("ignore")
+            record |= perform(trial)
+    except Exception as error:
+        record["failure"] = f"{type(error).__name__}: {error}"
+        record["traceback"] = traceback.format_exc()
+    end = datetime.datetime.now(datetime.UTC)
+    return record | {
+        "seconds": round((end - start).total_seconds(), 3),
+        "finished": end.isoformat(timespec="seconds"),
+        "made_with": _made_with(),
+    }
+
+
+def _made_with() -> dict[str, str]:
+    libraries = ("numpy", "scikit-learn", "scipy", "torch")
+    return {
+        "python": platform.python_version(),
+        **{name: installed(name) for name in libraries},
+        "machine": f"{platform.system()} {platform.machine()}, {os.cpu_count()} cores",
+    }
+
+
+@contextmanager
+def _workers(jobs: int, scheduler: str | None) -> Iterator[None]:
+    """Run what is parallel in processes of this machine, or on the workers of a Dask cluster."""
+    if scheduler is None:
+        with parallel_config("loky", n_jobs=jobs, inner_max_num_threads=1):
+            yield
+        return
+    try:
+        from distributed import Client
+    except ImportError:
+        raise ImportError("A Dask scheduler needs Dask: pip install 'mixpul[cluster]'.") from None
+    try:
+        client = Client(scheduler, timeout="10s")
+    except (OSError, ValueError) as error:
+        raise ValueError(
+            f"No Dask scheduler answers at {scheduler!r} ({error}); give the address that "
+            "`dask scheduler` prints, such as tcp://127.0.0.1:8786."
+        ) from None
+    with client, parallel_config("dask", n_jobs=-1):
+        yield
+
+
+def _parsed(text: str, where: str) -> Record:
+    try:
+        record = json.loads(text)
+        record["id"], record["target"]
+    except (ValueError, KeyError, TypeError):
+        raise ValueError(
+            f"No result of a trial: {where}. Remove it to have it run again."
+        ) from None
+    return record
+
+
+def _file(folder: Path, target: str, name: str) -> Path:
+    return folder / target / f"{name}.json"
+
+
+def _slug(word: str) -> str:
+    return re.sub(r"[^a-z0-9.]+", "-", word.lower()).strip("-")
