@@ -11,6 +11,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from mixpul import MixPULClassifier, PUAUCClassifier, UPUClassifier, VPUClassifier
+from mixpul._util.json_values import to_plain
 from mixpul.assess import METHODS, assess, compare
 from mixpul.assess._checks import (
     check_leaks,
@@ -29,7 +30,7 @@ from mixpul.assess._curves import (
     threshold_curves,
 )
 from mixpul.assess._scar import _loss
-from mixpul.assess._scores import auc_difference, plain_values
+from mixpul.assess._scores import auc_difference
 from mixpul.metrics import Estimate, PURates, auc_interval, pu_auc_score, pu_interval
 from mixpul.tables import Leak, TableInput
 
@@ -144,7 +145,7 @@ def test_the_judging_shows_how_far_it_is(table, capsys):
 
 
 def test_numbers_that_are_none_become_null():
-    assert plain_values({"a": [np.float32(0.5), np.inf], "b": Estimate(1.0, np.nan, 0.0, 2.0)}) == {
+    assert to_plain({"a": [np.float32(0.5), np.inf], "b": Estimate(1.0, np.nan, 0.0, 2.0)}) == {
         "a": [0.5, None],
         "b": {"value": 1.0, "se": None, "low": 0.0, "high": 2.0},
     }

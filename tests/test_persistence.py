@@ -628,7 +628,7 @@ def test_what_is_no_model_file_is_not_described(tmp_path, path):
 
 
 @pytest.mark.parametrize("info", [{"a": object()}, {"a": (1, 2)}, {1: "a"}, {"a": {1, 2}}])
-def test_info_holds_plain_values_only(model, path, info):
+def test_info_holds_to_plain_only(model, path, info):
     with pytest.raises(TypeError, match="info must hold plain values"):
         save(model, path, info=info)
     assert not path.exists()

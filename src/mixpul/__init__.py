@@ -4,95 +4,63 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-if TYPE_CHECKING:
-    from mixpul import (
-        assess,
-        augment,
-        datasets,
-        images,
-        losses,
-        metrics,
-        miners,
-        nets,
-        priors,
-        tables,
-        training,
-    )
-    from mixpul.methods.bagging import BaggingPUClassifier
-    from mixpul.methods.mixpul import MixPULClassifier
-    from mixpul.methods.nnpu import NNPUClassifier, UPUClassifier
-    from mixpul.methods.pu_auc import PUAUCClassifier
-    from mixpul.methods.ramp import RampClassifier
-    from mixpul.methods.supervised import SupervisedClassifier
-    from mixpul.methods.vpu import VPUClassifier
-    from mixpul.methods.wsvm import WeightedSVMClassifier
-    from mixpul.persistence import load, save
+from mixpul._names import METHODS, find_object
+
+if TYPE_CHECKING:  # what follows is looked up in the registry; this is for type checkers
+    from mixpul import assess as assess
+    from mixpul import augment as augment
+    from mixpul import datasets as datasets
+    from mixpul import images as images
+    from mixpul import losses as losses
+    from mixpul import metrics as metrics
+    from mixpul import miners as miners
+    from mixpul import nets as nets
+    from mixpul import priors as priors
+    from mixpul import tables as tables
+    from mixpul import training as training
+    from mixpul.methods.bagging import BaggingPUClassifier as BaggingPUClassifier
+    from mixpul.methods.mixpul import MixPULClassifier as MixPULClassifier
+    from mixpul.methods.nnpu import NNPUClassifier as NNPUClassifier
+    from mixpul.methods.pu_auc import PUAUCClassifier as PUAUCClassifier
+    from mixpul.methods.ramp import RampClassifier as RampClassifier
+    from mixpul.methods.supervised import SupervisedClassifier as SupervisedClassifier
+    from mixpul.methods.upu import UPUClassifier as UPUClassifier
+    from mixpul.methods.vpu import VPUClassifier as VPUClassifier
+    from mixpul.methods.wsvm import WeightedSVMClassifier as WeightedSVMClassifier
+    from mixpul.persistence import load as load
+    from mixpul.persistence import save as save
 
 __version__ = "0.1.0"
 
 # Modules under the names they had before: `mixpul.experiments` is found in `_moved`.
 __path__.append(str(Path(__file__).parent / "_moved"))
 
-__all__ = [
-    "BaggingPUClassifier",
-    "MixPULClassifier",
-    "NNPUClassifier",
-    "PUAUCClassifier",
-    "RampClassifier",
-    "SupervisedClassifier",
-    "UPUClassifier",
-    "VPUClassifier",
-    "WeightedSVMClassifier",
-    "__version__",
+# Imported on first use: torch takes seconds, which `mixpul --help` should not.
+_OBJECTS = METHODS.places_of_classes() | {
+    "load": "mixpul.persistence:load",
+    "save": "mixpul.persistence:save",
+}
+_MODULES = [
     "assess",
     "augment",
     "datasets",
     "images",
-    "load",
     "losses",
     "metrics",
     "miners",
     "nets",
     "priors",
-    "save",
     "tables",
     "training",
 ]
 
-# Imported on first use: torch takes seconds, which `mixpul --help` should not.
-_HOMES = {
-    "BaggingPUClassifier": "mixpul.methods.bagging",
-    "MixPULClassifier": "mixpul.methods.mixpul",
-    "NNPUClassifier": "mixpul.methods.nnpu",
-    "PUAUCClassifier": "mixpul.methods.pu_auc",
-    "RampClassifier": "mixpul.methods.ramp",
-    "SupervisedClassifier": "mixpul.methods.supervised",
-    "UPUClassifier": "mixpul.methods.nnpu",
-    "VPUClassifier": "mixpul.methods.vpu",
-    "WeightedSVMClassifier": "mixpul.methods.wsvm",
-    "load": "mixpul.persistence",
-    "save": "mixpul.persistence",
-}
-_MODULES = {
-    "assess",
-    "augment",
-    "datasets",
-    "images",
-    "losses",
-    "metrics",
-    "miners",
-    "nets",
-    "pictures",
-    "priors",
-    "tables",
-    "training",
-}
+__all__ = sorted([*_OBJECTS, *_MODULES, "__version__"])
 
 
 def __getattr__(name: str) -> Any:
-    if name in _HOMES:
-        return getattr(import_module(_HOMES[name]), name)
-    if name in _MODULES:
+    if name in _OBJECTS:
+        return find_object(_OBJECTS[name])
+    if name in (*_MODULES, "pictures"):
         return import_module(f"mixpul.{name}")
     raise AttributeError(f"module 'mixpul' has no attribute {name!r}")
 

@@ -20,11 +20,10 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from torch import Tensor, nn
 
 from mixpul._util.progress import progress_bar
+from mixpul._util.random import RandomStateLike, as_generator
 from mixpul._util.validation import (
     Interval,
-    RandomStateLike,
     StrOptions,
-    as_generator,
     check_finite,
     check_labels_present,
     check_no_text,

@@ -11,7 +11,9 @@ from sklearn.base import BaseEstimator
 from sklearn.metrics import euclidean_distances
 from sklearn.utils import gen_batches
 
-from mixpul._util.validation import Interval, RandomStateLike, as_generator, check_finite
+from mixpul._names import MINERS
+from mixpul._util.random import RandomStateLike, as_generator
+from mixpul._util.validation import Interval, check_finite
 
 __all__ = ["MINERS", "DistanceMiner", "NTCMiner", "NegativeMiner", "RandomMiner"]
 
@@ -184,9 +186,6 @@ class NTCMiner(BaseEstimator):
         )
         scores = _out_of_bag_scores(forest, positive, unlabeled)
         return np.argsort(scores, kind="stable")[:n]
-
-
-MINERS = {"rand": RandomMiner, "dist": DistanceMiner, "ntc": NTCMiner}
 
 
 def _checked_rows(X_positive: Any, X_unlabeled: Any, n: int) -> tuple[Any, Any]:

@@ -9,6 +9,8 @@ from numbers import Integral
 import torch
 from torch import Tensor, nn
 
+from mixpul._names import NETS
+
 __all__ = [
     "MLP",
     "NETS",
@@ -164,13 +166,9 @@ def picture_shape(shape: tuple[int, ...], net: str) -> tuple[int, int, int]:
     return shape
 
 
-NETS: dict[str, Callable[[tuple[int, ...]], nn.Module]] = {
-    "skip-mlp": SkipMLP,
-    "mlp": MLP,
-    "linear": lambda shape: MLP(shape, ()),
-    "allconv13": AllConv13,
-    "small-conv": SmallConv,
-}
+def make_linear(shape: tuple[int, ...]) -> nn.Module:
+    """A network without hidden layers: logistic regression."""
+    return MLP(shape, ())
 
 
 def make_net(net: NetSpec, shape: tuple[int, ...]) -> nn.Module:

@@ -22,11 +22,10 @@ from sklearn.utils.validation import check_is_fitted
 from torch import nn
 
 import mixpul
+from mixpul._names import METHODS, MINERS, PRIORS
 from mixpul._util.files import write_whole
 from mixpul.base import NeuralPUClassifier, PUClassifier
-from mixpul.miners import MINERS
 from mixpul.nets import Averaged, Mirrored, make_net
-from mixpul.priors import PRIORS
 from mixpul.tables import TableInput
 from mixpul.training import own_torch_state
 
@@ -36,7 +35,7 @@ __all__ = ["FORMAT", "describe", "load", "save"]
 FORMAT = 1
 
 # The closed lists: a file may name these classes and no others.
-CLASSES = [name for name in mixpul.__all__ if name.endswith("Classifier")]
+CLASSES = sorted(METHODS.class_names())
 PARTS: dict[str, type[BaseEstimator]] = {
     cls.__name__: cls for cls in (*MINERS.values(), *PRIORS.values())
 }

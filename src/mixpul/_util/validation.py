@@ -18,17 +18,14 @@ from sklearn.utils.validation import column_or_1d
 __all__ = [
     "HasMethods",
     "Interval",
-    "RandomStateLike",
     "StrOptions",
-    "as_generator",
     "check_finite",
     "check_labels_present",
     "check_no_text",
+    "list_values",
     "recipe",
     "split_labels",
 ]
-
-RandomStateLike = int | np.random.RandomState | np.random.Generator | None
 
 
 def split_labels(y: ArrayLike, pos_label: Any = None) -> tuple[NDArray, NDArray[np.bool_]]:
@@ -48,22 +45,23 @@ def split_labels(y: ArrayLike, pos_label: Any = None) -> tuple[NDArray, NDArray[
             "Only binary classification is supported. "
             f"The type of the target is {type_of_target(labels)}. "
             "PU labels are two values (labeled positive, unlabeled); "
-            f"y has {len(values)}: {_listed(values)}."
+            f"y has {len(values)}: {list_values(values)}."
         )
     if pos_label is not None and pos_label not in values:
         raise ValueError(
-            f"pos_label={pos_label!r} is not among the labels in y: {_listed(values)}."
+            f"pos_label={pos_label!r} is not among the labels in y: {list_values(values)}."
         )
     if len(values) < 2:
         raise ValueError(
             "PU learning needs labeled positives and unlabeled rows; "
-            f"y has one class only: {_listed(values)}."
+            f"y has one class only: {list_values(values)}."
         )
     if pos_label is None:
         if values.dtype.kind not in "biuf":
             warnings.warn(
-                f"y holds the text labels {_listed(values)}; {_listed(values[1:])} is taken as the "
-                "labeled positive because it sorts last. Say which one it is with pos_label=.",
+                f"y holds the text labels {list_values(values)}; {list_values(values[1:])} is "
+                "taken as the labeled positive because it sorts last. Say which one it is "
+                "with pos_label=.",
                 UserWarning,
                 stacklevel=3,
             )
@@ -106,12 +104,12 @@ def check_no_text(X: Any) -> None:
         return
     if texts:
         raise ValueError(
-            f"X has text in {_named(texts)}; encode it as numbers first, "
+            f"X has text in {name_columns(texts)}; encode it as numbers first, "
             "e.g. with sklearn.preprocessing.OneHotEncoder in a ColumnTransformer."
         )
     if dates:
         raise ValueError(
-            f"X has dates or durations in {_named(dates)}; turn them into numbers first, "
+            f"X has dates or durations in {name_columns(dates)}; turn them into numbers first, "
             "e.g. days since a fixed date."
         )
 
@@ -138,19 +136,9 @@ def check_finite(X: Any, names: NDArray | None = None) -> None:
     kind = "NaN" if has_nan else "infinity (inf), or a value too large for float32,"
     columns = [names[j] if names is not None else int(j) for j in bad_columns]
     raise ValueError(
-        f"X contains {kind} in {_named(columns)}; drop or impute such values first, "
+        f"X contains {kind} in {name_columns(columns)}; drop or impute such values first, "
         "e.g. with sklearn.impute.SimpleImputer."
     )
-
-
-def as_generator(random_state: RandomStateLike) -> np.random.Generator:
-    """Make a numpy Generator that leaves numpy's global random state alone.
-
-    A Generator is used as it is and a RandomState gives a seed, so that both move on.
-    """
-    if isinstance(random_state, np.random.RandomState):
-        return np.random.default_rng(random_state.randint(2**31 - 1))
-    return np.random.default_rng(random_state)
 
 
 def _is_missing(value: Any) -> bool:
@@ -169,12 +157,12 @@ def _holds_text(column: NDArray) -> bool:
     return False
 
 
-def _listed(values: ArrayLike, most: int = 5) -> str:
+def list_values(values: ArrayLike, most: int = 5) -> str:
     items = [repr(v.item() if isinstance(v, np.generic) else v) for v in np.asarray(values)[:most]]
     return ", ".join(items) + (", ..." if len(np.asarray(values)) > most else "")
 
 
-def _named(columns: list, most: int = 5) -> str:
+def name_columns(columns: list, most: int = 5) -> str:
     listed = ", ".join(repr(c) for c in columns[:most])
     more = f" and {len(columns) - most} more" if len(columns) > most else ""
     return f"column{'s' if len(columns) > 1 else ''} {listed}{more}"

@@ -3,8 +3,8 @@
 Tables are prepared by `mixpul.tables.TableInput`: ``pip install 'mixpul[tables]'``.
 """
 
+from mixpul._names import METHODS
 from mixpul.assess._assessment import Assessment, assess
 from mixpul.assess._comparison import Comparison, compare
-from mixpul.assess._scores import METHODS
 
 __all__ = ["METHODS", "Assessment", "Comparison", "assess", "compare"]

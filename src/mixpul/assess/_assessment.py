@@ -15,6 +15,7 @@ from sklearn.base import BaseEstimator
 from sklearn.pipeline import Pipeline
 
 from mixpul import __version__
+from mixpul._util.json_values import to_plain
 from mixpul._util.progress import progress_bar
 from mixpul._util.validation import split_labels
 from mixpul.assess._checks import check_positives, check_prior, check_ranking
@@ -34,12 +35,11 @@ from mixpul.assess._scores import (
     check_rows,
     out_of_fold,
     plain_settings,
-    plain_values,
 )
 from mixpul.base import PUClassifier
 from mixpul.metrics import Estimate
-from mixpul.metrics._ranking import delong
-from mixpul.tables._frames import as_frame
+from mixpul.metrics.ranking import delong
+from mixpul.tables.frames import as_frame
 from mixpul.training import is_pictures
 
 # Of the judging: two priors, curves, checks; of a table also leaks, the simple method, and one
@@ -115,7 +115,7 @@ class Assessment:
     def to_dict(self) -> dict[str, Any]:
         """Everything but the model and the scores of all rows, ready for `json.dumps`."""
         kept = [field.name for field in fields(self) if field.name not in ("model", "scores")]
-        return {name: plain_values(getattr(self, name)) for name in kept}
+        return {name: to_plain(getattr(self, name)) for name in kept}
 
 
 def assess(

@@ -10,7 +10,7 @@ from mixpul.assess._columns import Shuffled
 from mixpul.assess._scar import splits
 from mixpul.assess._scores import auc_difference
 from mixpul.metrics import pu_report
-from mixpul.metrics._checks import few_positives
+from mixpul.metrics.checks import few_positives
 from mixpul.tables import TableInput
 
 # Positives above which a check is content, or at least not alarmed.

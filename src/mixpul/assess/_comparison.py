@@ -16,6 +16,7 @@ from sklearn.base import clone
 
 from mixpul import __version__
 from mixpul._util.files import write_whole
+from mixpul._util.json_values import to_plain
 from mixpul._util.progress import progress_bar
 from mixpul._util.validation import split_labels
 from mixpul.assess._scores import (
@@ -27,13 +28,12 @@ from mixpul.assess._scores import (
     fitted_per_fold,
     make_folds,
     plain_settings,
-    plain_values,
 )
 from mixpul.base import PUClassifier
 from mixpul.metrics import Estimate
-from mixpul.metrics._ranking import delong
+from mixpul.metrics.ranking import delong
 from mixpul.tables import TableInput
-from mixpul.tables._frames import as_frame
+from mixpul.tables.frames import as_frame
 
 
 @dataclass
@@ -63,7 +63,7 @@ class Comparison:
 
     def to_dict(self) -> dict[str, Any]:
         """Everything, ready for `json.dumps`."""
-        return {field.name: plain_values(getattr(self, field.name)) for field in fields(self)}
+        return {field.name: to_plain(getattr(self, field.name)) for field in fields(self)}
 
 
 def compare(

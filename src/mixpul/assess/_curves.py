@@ -11,10 +11,10 @@ from scipy.special import ndtri
 
 from mixpul.assess._scores import LEVEL
 from mixpul.metrics import Estimate, PURates, best_threshold, prior_threshold
-from mixpul.metrics._intervals import resampled_prior
-from mixpul.metrics._thresholds import _cuts
+from mixpul.metrics.intervals import resampled_prior
+from mixpul.metrics.thresholds import _cuts
 from mixpul.priors import bbe, dedpul
-from mixpul.priors._base import bootstrap, percentile_interval
+from mixpul.priors.base import bootstrap, percentile_interval
 
 # Read from MixPUL's out-of-fold scores on three data sets (18 draws, seeds from 1000), DEDPUL was
 # off by .03 on average and BBE by .05, mostly upward.

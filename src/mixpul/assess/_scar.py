@@ -18,7 +18,7 @@ from scipy.special import expit, log_expit
 
 from mixpul.assess._columns import Shuffled
 from mixpul.tables import TableInput
-from mixpul.tables._plans import MISSING
+from mixpul.tables.plans import MISSING
 
 __all__ = ["Split", "split_in_two", "splits", "unevenness"]
 

@@ -1,6 +1,5 @@
 """Scores of rows that were left out of training, by whatever method."""
 
-import math
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
@@ -15,35 +14,13 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import StratifiedKFold
 from sklearn.pipeline import Pipeline, make_pipeline
 
-from mixpul import (
-    BaggingPUClassifier,
-    MixPULClassifier,
-    NNPUClassifier,
-    PUAUCClassifier,
-    RampClassifier,
-    SupervisedClassifier,
-    UPUClassifier,
-    VPUClassifier,
-    WeightedSVMClassifier,
-)
+from mixpul._names import METHODS
 from mixpul._util.progress import progress_bar
 from mixpul.base import PUClassifier
 from mixpul.metrics import Estimate
-from mixpul.metrics._ranking import components
+from mixpul.metrics.ranking import components
 from mixpul.tables import TableInput
 from mixpul.training import as_rows, score_rows
-
-METHODS: dict[str, type[PUClassifier]] = {
-    "mixpul": MixPULClassifier,
-    "nnpu": NNPUClassifier,
-    "upu": UPUClassifier,
-    "ramp": RampClassifier,
-    "pnu": PUAUCClassifier,
-    "wsvm": WeightedSVMClassifier,
-    "supervised": SupervisedClassifier,
-    "vpu": VPUClassifier,
-    "bagging": BaggingPUClassifier,
-}
 
 # What networks for pictures are trained with, for minutes on one core.
 PICTURE_SETTINGS: dict[str, Any] = {
@@ -247,16 +224,3 @@ def auc_difference(is_positive: NDArray[np.bool_], scores: NDArray, others: NDAr
     value, se = float(of_positive.mean()), float(np.sqrt(variance))
     reach = float(ndtri((1 + LEVEL) / 2)) * se
     return Estimate(value, se, value - reach, value + reach)
-
-
-def plain_values(value: Any) -> Any:
-    """What JSON can hold; None for numbers that are none."""
-    if isinstance(value, Estimate):
-        return {name: plain_values(number) for name, number in value._asdict().items()}
-    if isinstance(value, Mapping):
-        return {str(name): plain_values(entry) for name, entry in value.items()}
-    if isinstance(value, list | tuple):
-        return [plain_values(entry) for entry in value]
-    if isinstance(value, np.generic):
-        value = value.item()
-    return None if isinstance(value, float) and not math.isfinite(value) else value

@@ -15,8 +15,8 @@ from sklearn.pipeline import Pipeline
 from mixpul import load
 from mixpul.persistence import describe
 from mixpul.tables import TableInput, read_table, split_label
-from mixpul.tables._formats import is_stream
-from mixpul.tables._names import check_present
+from mixpul.tables.formats import is_stream
+from mixpul.tables.names import check_present
 
 __all__ = [
     "LabeledTable",

@@ -10,15 +10,15 @@ from numpy.typing import NDArray
 from rich.table import Table
 from scipy.special import expit
 
+from mixpul._util.json_values import to_plain
 from mixpul.assess._curves import prior_estimates
-from mixpul.assess._scores import plain_values
 from mixpul.cli._inputs import fingerprint, load_model, merged_reading
 from mixpul.cli._thresholds import found_cut, parsed_threshold
 from mixpul.cli._words import interval, note, print_json, say, spoken_warnings
 from mixpul.metrics import pu_report
-from mixpul.metrics._checks import check_prior
+from mixpul.metrics.checks import check_prior
 from mixpul.tables import read_table, split_label
-from mixpul.tables._labels import which_is_positive
+from mixpul.tables.labels import which_is_positive
 
 __all__ = ["evaluate"]
 
@@ -108,7 +108,7 @@ def evaluate(
         if sentence not in spoken:
             note(f"warning: {sentence}")
     content["warnings"] += spoken
-    content = plain_values(content)
+    content = to_plain(content)
     if as_json:
         print_json(content)
     else:

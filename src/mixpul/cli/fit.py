@@ -6,8 +6,8 @@ from typing import Any
 
 from sklearn.pipeline import make_pipeline
 
+from mixpul._util.json_values import to_plain
 from mixpul.assess import assess
-from mixpul.assess._scores import plain_values
 from mixpul.cli._fitted import info_of_fit, made_classifier, write_fit
 from mixpul.cli._inputs import (
     LabeledTable,
@@ -82,5 +82,5 @@ def _info_of_table(data: LabeledTable, label: str) -> dict[str, Any]:
         "missing_is_unlabeled": data.missing_is_unlabeled,
         "id": data.id_column,
         "dropped": list(data.input.drop),
-        "reading": plain_values(data.reading),
+        "reading": to_plain(data.reading),
     }

@@ -8,7 +8,7 @@ from mixpul.cli._inputs import load_model, merged_reading
 from mixpul.cli._scored import asked_threshold, write_scores
 from mixpul.cli._thresholds import found_cut
 from mixpul.tables import score_stream, stream_table
-from mixpul.tables._formats import is_stream
+from mixpul.tables.formats import is_stream
 
 __all__ = ["predict"]
 

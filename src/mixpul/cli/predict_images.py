@@ -14,8 +14,8 @@ from mixpul.cli._thresholds import found_cut
 from mixpul.cli.fit_images import tell_skipped
 from mixpul.images import Pictures, stream_pictures
 from mixpul.persistence import describe
-from mixpul.tables._frames import import_tables
-from mixpul.tables._scoring import scored_columns
+from mixpul.tables.frames import import_tables
+from mixpul.tables.scoring import scored_columns
 
 __all__ = ["predict_images"]
 

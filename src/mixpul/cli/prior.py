@@ -7,8 +7,8 @@ import numpy as np
 from rich.markup import escape
 from rich.table import Table
 
+from mixpul._util.json_values import to_plain
 from mixpul._util.progress import progress_bar
-from mixpul.assess._scores import plain_values
 from mixpul.cli._inputs import chosen, read_labeled
 from mixpul.cli._words import interval, print_json, say, shows_progress, spoken_warnings
 from mixpul.priors import PRIORS
@@ -38,7 +38,7 @@ def prior(
     if not done:
         raise ValueError(f"Every estimator failed; {names[0]}: {found[names[0]]['failure']}")
     agree, text = agreement(done)
-    content = plain_values({"estimates": found, "agree": agree, "text": text})
+    content = to_plain({"estimates": found, "agree": agree, "text": text})
     if as_json:
         print_json(content)
         return

@@ -8,7 +8,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 
-from mixpul._util.validation import RandomStateLike, as_generator, split_labels
+from mixpul._util.random import RandomStateLike, as_generator
+from mixpul._util.validation import split_labels
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -9,13 +9,8 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from mixpul._util.validation import (
-    HasMethods,
-    Interval,
-    RandomStateLike,
-    StrOptions,
-    as_generator,
-)
+from mixpul._util.random import RandomStateLike, as_generator
+from mixpul._util.validation import HasMethods, Interval, StrOptions
 from mixpul.augment import AugmentSpec
 from mixpul.base import NeuralPUClassifier
 from mixpul.losses import upu_risk

@@ -8,9 +8,10 @@ from numpy.typing import NDArray
 from scipy.special import expit, logit
 from sklearn.base import BaseEstimator, clone
 
-from mixpul._util.validation import HasMethods, Interval, RandomStateLike, as_generator
+from mixpul._util.arrays import dense_blocks, dense_rows
+from mixpul._util.random import RandomStateLike, as_generator
+from mixpul._util.validation import HasMethods, Interval
 from mixpul.base import PUClassifier
-from mixpul.methods._kernel.basis import dense_blocks, dense_rows
 
 __all__ = ["BaggingPUClassifier"]
 

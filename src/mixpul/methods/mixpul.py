@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, clone
 from torch import Tensor, nn
 
-from mixpul._util.validation import HasMethods, Interval, RandomStateLike, StrOptions, as_generator
+from mixpul._util.random import RandomStateLike, as_generator
+from mixpul._util.validation import HasMethods, Interval, StrOptions
 from mixpul.augment import AugmentSpec
 from mixpul.base import CLEAN_BATCHES, NeuralPUClassifier
 from mixpul.losses import consistency, mix, pairwise_margin

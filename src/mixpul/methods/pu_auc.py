@@ -12,7 +12,8 @@ from scipy.stats import rankdata
 from sklearn.base import BaseEstimator, clone
 from sklearn.model_selection import StratifiedKFold
 
-from mixpul._util.validation import HasMethods, Interval, RandomStateLike, StrOptions, as_generator
+from mixpul._util.random import RandomStateLike, as_generator
+from mixpul._util.validation import HasMethods, Interval, StrOptions
 from mixpul.base import PUClassifier
 from mixpul.methods._kernel.basis import (
     gaussian,

@@ -10,7 +10,8 @@ from scipy import sparse
 from sklearn.metrics import roc_auc_score
 
 from mixpul._util.progress import progress_bar
-from mixpul._util.validation import Interval, RandomStateLike, StrOptions, as_generator
+from mixpul._util.random import RandomStateLike, as_generator
+from mixpul._util.validation import Interval, StrOptions
 from mixpul.base import PUClassifier, hold_out
 
 __all__ = ["SupervisedClassifier"]

@@ -11,7 +11,8 @@ import torch.nn.functional as F
 from numpy.typing import NDArray
 from torch import Tensor
 
-from mixpul._util.validation import Interval, RandomStateLike
+from mixpul._util.random import RandomStateLike
+from mixpul._util.validation import Interval
 from mixpul.augment import AugmentSpec
 from mixpul.base import NeuralPUClassifier
 from mixpul.losses import mix, variational_risk

@@ -9,12 +9,12 @@ from numpy.typing import NDArray
 from scipy.special import expit
 from sklearn.model_selection import StratifiedKFold
 
+from mixpul._util.arrays import dense_blocks, dense_rows
 from mixpul._util.platt import platt
-from mixpul._util.validation import Interval, RandomStateLike, StrOptions, as_generator
+from mixpul._util.random import RandomStateLike, as_generator
+from mixpul._util.validation import Interval, StrOptions
 from mixpul.base import PUClassifier
 from mixpul.methods._kernel.basis import (
-    dense_blocks,
-    dense_rows,
     gaussian,
     kernel_scores,
     pick_centres,

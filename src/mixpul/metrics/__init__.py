@@ -4,7 +4,6 @@ All of them compare labeled positives with unlabeled rows. Compute them on held-
 that has memorised its positives ranks those first whatever else it does.
 """
 
-from mixpul.metrics._intervals import pu_interval
 from mixpul.metrics._predictions import (
     flagged_share,
     lee_liu_score,
@@ -17,11 +16,12 @@ from mixpul.metrics._predictions import (
     pu_recall_score,
     pu_zero_one_risk,
 )
-from mixpul.metrics._ranking import Estimate, auc_interval, corrected_auc_score, pu_auc_score
 from mixpul.metrics._rates import PURates
 from mixpul.metrics._report import pu_report
 from mixpul.metrics._scorers import pu_auc_scorer, pu_scorer
-from mixpul.metrics._thresholds import (
+from mixpul.metrics.intervals import pu_interval
+from mixpul.metrics.ranking import Estimate, auc_interval, corrected_auc_score, pu_auc_score
+from mixpul.metrics.thresholds import (
     accuracy_threshold,
     balanced_threshold,
     best_threshold,

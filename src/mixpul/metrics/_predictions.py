@@ -9,8 +9,8 @@ from typing import Any
 
 from numpy.typing import ArrayLike
 
-from mixpul.metrics._checks import outside
 from mixpul.metrics._rates import METRICS, Metric, PURates
+from mixpul.metrics.checks import outside
 
 
 def pu_recall_score(y_true: ArrayLike, y_pred: ArrayLike, *, pos_label: Any = None) -> float:

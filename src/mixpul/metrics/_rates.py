@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import column_or_1d
 
 from mixpul._util.validation import split_labels
-from mixpul.metrics._checks import MEANING_OF_PRIOR, check_length, check_prior
+from mixpul.metrics.checks import MEANING_OF_PRIOR, check_length, check_prior
 
 Numbers = float | NDArray[np.float64]
 

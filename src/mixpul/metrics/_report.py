@@ -7,8 +7,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import ndtri
 
-from mixpul._util.validation import RandomStateLike, as_generator, split_labels
-from mixpul.metrics._checks import (
+from mixpul._util.random import RandomStateLike, as_generator
+from mixpul._util.validation import split_labels
+from mixpul.metrics._rates import METRICS, PURates
+from mixpul.metrics.checks import (
     check_enough_rows,
     check_level,
     check_prior,
@@ -18,14 +20,13 @@ from mixpul.metrics._checks import (
     impossible,
     why_impossible,
 )
-from mixpul.metrics._intervals import (
+from mixpul.metrics.intervals import (
     RANKING,
     check_bootstrap,
     percentile_estimate,
     resampled_rates,
 )
-from mixpul.metrics._ranking import Estimate, delong
-from mixpul.metrics._rates import METRICS, PURates
+from mixpul.metrics.ranking import Estimate, delong
 
 
 def pu_report(

@@ -8,10 +8,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from mixpul._util.validation import split_labels
-from mixpul.metrics._intervals import RANKING, check_ranking
 from mixpul.metrics._predictions import score_rates
-from mixpul.metrics._ranking import corrected_auc_score, pu_auc_score
 from mixpul.metrics._rates import MetricLike, PURates, find_metric
+from mixpul.metrics.intervals import RANKING, check_ranking
+from mixpul.metrics.ranking import corrected_auc_score, pu_auc_score
 
 
 def pu_auc_scorer(estimator: Any, X: Any, y: ArrayLike) -> float:

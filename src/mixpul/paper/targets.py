@@ -4,6 +4,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
+from mixpul._names import PRESETS, PRIORS
 from mixpul.datasets import BUNDLED
 from mixpul.paper.runs import Trial
 
@@ -32,9 +33,6 @@ OUR_METHODS = (
 )
 # How the recipe of a trial ends whose method was given the true class prior.
 TOLD = ", true prior"
-# Targets by the way CIFAR-10 is learned: as published, made for a GPU, or within minutes on a CPU.
-PRESETS = {"paper": "cifar10", "cpu": "cifar10-cpu"}
-PRIOR_LINES = ("bbe", "dedpul", "tice", "km", "pen-l1", "elkan-noto")
 
 
 class Published(NamedTuple):
@@ -221,7 +219,7 @@ TARGETS = {
             "prior-error",
             "AUC of nnPU with the true and with estimated class priors",
             BUNDLED,
-            ("nnPU", *(f"nnPU, {name} prior" for name in PRIOR_LINES)),
+            ("nnPU", *(f"nnPU, {name} prior" for name in PRIORS)),
             "c",
             FREQUENCIES,
             "auc",

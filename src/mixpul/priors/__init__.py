@@ -14,8 +14,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, clone
 
-from mixpul._util.validation import RandomStateLike, as_generator, split_labels
-from mixpul.priors._base import PriorEstimator
+from mixpul._names import PRIORS
+from mixpul._util.random import RandomStateLike, as_generator
+from mixpul._util.validation import split_labels
 from mixpul.priors._bbe import BBEPrior, bbe
 from mixpul.priors._bounds import largest_prior, warn_if_impossible
 from mixpul.priors._dedpul import DEDPULPrior, dedpul
@@ -23,6 +24,7 @@ from mixpul.priors._elkan_noto import ElkanNotoPrior, label_frequency
 from mixpul.priors._km import KMPrior, km
 from mixpul.priors._pen_l1 import PenL1Prior, pen_l1
 from mixpul.priors._tice import TIcEPrior, tice
+from mixpul.priors.base import PriorEstimator
 
 __all__ = [
     "PRIORS",
@@ -43,15 +45,6 @@ __all__ = [
     "tice",
     "warn_if_impossible",
 ]
-
-PRIORS = {
-    "bbe": BBEPrior,
-    "dedpul": DEDPULPrior,
-    "tice": TIcEPrior,
-    "km": KMPrior,
-    "pen-l1": PenL1Prior,
-    "elkan-noto": ElkanNotoPrior,
-}
 
 
 def resolve_prior(

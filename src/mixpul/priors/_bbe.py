@@ -6,9 +6,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from mixpul._util.validation import Interval, RandomStateLike
-from mixpul.priors._base import checked_scores
+from mixpul._util.random import RandomStateLike
+from mixpul._util.validation import Interval
 from mixpul.priors._scorers import ScorePrior
+from mixpul.priors.base import checked_scores
 
 
 class BBEPrior(ScorePrior):

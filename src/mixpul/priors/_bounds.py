@@ -5,7 +5,7 @@ import warnings
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from mixpul.priors._base import checked_scores
+from mixpul.priors.base import checked_scores
 
 # One-sided confidence at which a given prior is called impossible.
 LEVEL = 0.95

@@ -8,9 +8,10 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.ndimage import median_filter
 from scipy.special import expit
 
-from mixpul._util.validation import Interval, RandomStateLike
-from mixpul.priors._base import checked_scores
+from mixpul._util.random import RandomStateLike
+from mixpul._util.validation import Interval
 from mixpul.priors._scorers import ScorePrior
+from mixpul.priors.base import checked_scores
 
 LARGEST_RATIO = 50.0
 LARGEST_ERROR = 0.05

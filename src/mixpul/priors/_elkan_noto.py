@@ -8,9 +8,10 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.special import expit
 
 from mixpul._util.platt import platt
-from mixpul._util.validation import Interval, RandomStateLike, StrOptions
-from mixpul.priors._base import checked_scores, prior_from_label_frequency
+from mixpul._util.random import RandomStateLike
+from mixpul._util.validation import Interval, StrOptions
 from mixpul.priors._scorers import ScorePrior
+from mixpul.priors.base import checked_scores, prior_from_label_frequency
 
 
 class ElkanNotoPrior(ScorePrior):

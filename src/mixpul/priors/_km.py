@@ -8,8 +8,9 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.optimize import nnls
 from sklearn.metrics import euclidean_distances
 
-from mixpul._util.validation import Interval, RandomStateLike, StrOptions
-from mixpul.priors._base import BasePrior, as_matrix, bootstrap, some_rows
+from mixpul._util.random import RandomStateLike
+from mixpul._util.validation import Interval, StrOptions
+from mixpul.priors.base import BasePrior, as_matrix, bootstrap, some_rows
 
 LARGEST = 8.0  # of lambda, so that priors end at 1 - 1/8
 

@@ -7,8 +7,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.metrics import euclidean_distances
 
-from mixpul._util.validation import Interval, RandomStateLike
-from mixpul.priors._base import BasePrior, as_matrix, bootstrap
+from mixpul._util.random import RandomStateLike
+from mixpul._util.validation import Interval
+from mixpul.priors.base import BasePrior, as_matrix, bootstrap
 
 # Of the median distance of rows to centres.
 WIDTHS = (0.05, 0.1, 0.2, 0.3, 0.5, 1.0)

@@ -14,7 +14,7 @@ from sklearn.pipeline import Pipeline, make_pipeline, make_union
 from sklearn.preprocessing import FunctionTransformer, StandardScaler
 
 from mixpul._util.validation import HasMethods, Interval
-from mixpul.priors._base import BasePrior, as_matrix, bootstrap
+from mixpul.priors.base import BasePrior, as_matrix, bootstrap
 
 
 class ScorePrior(BasePrior):

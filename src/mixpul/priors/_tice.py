@@ -9,8 +9,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 
-from mixpul._util.validation import Interval, RandomStateLike
-from mixpul.priors._base import BasePrior, as_matrix, bootstrap, prior_from_label_frequency
+from mixpul._util.random import RandomStateLike
+from mixpul._util.validation import Interval
+from mixpul.priors.base import BasePrior, as_matrix, bootstrap, prior_from_label_frequency
 
 
 class TIcEPrior(BasePrior):

@@ -9,9 +9,9 @@ import threading
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple, Self
 
-from mixpul._util.validation import _listed
-from mixpul.tables._formats import content_of, is_stream, shown
-from mixpul.tables._names import wanted_columns
+from mixpul._util.validation import list_values
+from mixpul.tables.formats import content_of, is_stream, shown
+from mixpul.tables.names import wanted_columns
 
 __all__ = ["CSVStyle", "header", "opened", "read_csv"]
 
@@ -168,7 +168,7 @@ def header(head: bytes, name: str, style: CSVStyle) -> tuple[str, list[str]]:
     if all(_is_number(cell) for cell in names if cell.strip()):
         raise ValueError(
             f"{shown(name)} has no header: every cell of its first line is a number "
-            f"({_listed(names)}); write the column names as the first line."
+            f"({list_values(names)}); write the column names as the first line."
         )
     return delimiter, names
 

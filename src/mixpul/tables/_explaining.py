@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from mixpul.tables._csv import BYTES_OF_HEAD, CSVStyle, header, opened, read_csv
-from mixpul.tables._formats import is_stream, shown
+from mixpul.tables.formats import is_stream, shown
 
 __all__ = ["explained"]
 

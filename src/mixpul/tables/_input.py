@@ -11,10 +11,10 @@ from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from mixpul._util.validation import Interval
-from mixpul.tables._frames import as_frame
 from mixpul.tables._kinds import as_numbers, category_codes, holds_dates, kind_of
-from mixpul.tables._names import check_present, check_unique
-from mixpul.tables._plans import (
+from mixpul.tables.frames import as_frame
+from mixpul.tables.names import check_present, check_unique
+from mixpul.tables.plans import (
     FILLERS,
     MISSING,
     date_plan,

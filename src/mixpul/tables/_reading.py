@@ -6,9 +6,9 @@ from typing import Any
 
 from mixpul.tables._csv import CSVStyle, read_csv
 from mixpul.tables._explaining import explained
-from mixpul.tables._formats import checked_format, shown
-from mixpul.tables._frames import arrow_frame, import_tables
-from mixpul.tables._names import wanted_columns
+from mixpul.tables.formats import checked_format, shown
+from mixpul.tables.frames import arrow_frame, import_tables
+from mixpul.tables.names import wanted_columns
 
 __all__ = ["ROWS_PER_BATCH", "read_table", "stream_table"]
 

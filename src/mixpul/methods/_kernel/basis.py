@@ -1,17 +1,14 @@
 """Gaussian basis functions, shared by the kernel methods."""
 
-from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import sparse
 from sklearn.metrics import euclidean_distances
-from sklearn.utils import gen_batches
+
+from mixpul._util.arrays import dense_blocks, dense_rows
 
 __all__ = [
-    "dense_blocks",
-    "dense_rows",
     "gaussian",
     "kernel_scores",
     "median_distance",
@@ -19,21 +16,8 @@ __all__ = [
     "squared_distances",
 ]
 
-ROWS_PER_BLOCK = 4096
 # The median distance of some hundred rows is as good as that of all of them.
 ROWS_FOR_MEDIAN = 500
-
-
-def dense_rows(X: Any) -> NDArray[np.float64]:
-    """Rows in double precision, dense and flat: images become one row each."""
-    X = X.toarray() if sparse.issparse(X) else np.asarray(X)
-    return X.reshape(len(X), -1).astype(np.float64)
-
-
-def dense_blocks(X: Any) -> Iterator[tuple[slice, NDArray[np.float64]]]:
-    """Some thousand rows at a time, each with its place: a sparse matrix never becomes dense."""
-    for block in gen_batches(X.shape[0], ROWS_PER_BLOCK):
-        yield block, dense_rows(X[block])
 
 
 def pick_centres(X: Any, n_centres: int, random: np.random.Generator) -> NDArray[np.float64]:

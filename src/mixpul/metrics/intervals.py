@@ -7,8 +7,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from mixpul._util.validation import RandomStateLike, as_generator, split_labels
-from mixpul.metrics._checks import (
+from mixpul._util.random import RandomStateLike, as_generator
+from mixpul._util.validation import split_labels
+from mixpul.metrics._rates import MetricLike, Numbers, PURates, find_metric, read_predictions
+from mixpul.metrics.checks import (
     MEANING_OF_PRIOR,
     check_enough_rows,
     check_level,
@@ -18,8 +20,7 @@ from mixpul.metrics._checks import (
     few_positives,
     outside,
 )
-from mixpul.metrics._ranking import Estimate, corrected_auc, pu_auc
-from mixpul.metrics._rates import MetricLike, Numbers, PURates, find_metric, read_predictions
+from mixpul.metrics.ranking import Estimate, corrected_auc, pu_auc
 
 RANKING = {"pu_auc": "PU-AUC", "corrected_auc": "corrected AUC"}
 

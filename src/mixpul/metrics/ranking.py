@@ -9,7 +9,7 @@ from scipy.special import ndtri
 from scipy.stats import rankdata
 
 from mixpul._util.validation import split_labels
-from mixpul.metrics._checks import (
+from mixpul.metrics.checks import (
     check_auc_prior,
     check_enough_rows,
     check_level,

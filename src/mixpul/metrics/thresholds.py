@@ -7,8 +7,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from mixpul._util.validation import split_labels
-from mixpul.metrics._checks import check_prior, checked_scores, outside
 from mixpul.metrics._rates import MetricLike, PURates, find_metric
+from mixpul.metrics.checks import check_prior, checked_scores, outside
 
 TRIVIAL = ("recall", "flagged_share", "precision", "false_positive_rate")
 RATIOS = ("matthews_corrcoef", "lee_liu")

@@ -10,9 +10,9 @@ from scipy import sparse
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import column_or_1d, validate_data
 
+from mixpul._util.random import as_generator
 from mixpul._util.validation import (
     Interval,
-    as_generator,
     check_finite,
     check_labels_present,
     check_no_text,

@@ -14,10 +14,10 @@ from joblib import cpu_count
 from scipy.special import expit
 
 from mixpul._util.files import whole_file
-from mixpul.tables._formats import COMPRESSIONS, FORMATS
-from mixpul.tables._frames import import_tables
-from mixpul.tables._names import check_present
 from mixpul.tables._reading import ROWS_PER_BATCH
+from mixpul.tables.formats import COMPRESSIONS, FORMATS
+from mixpul.tables.frames import import_tables
+from mixpul.tables.names import check_present
 
 __all__ = ["score_stream", "write_table"]
 

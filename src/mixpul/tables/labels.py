@@ -7,10 +7,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from mixpul._util.validation import split_labels
-from mixpul.metrics._ranking import pu_auc
-from mixpul.tables._frames import as_frame
+from mixpul.metrics.ranking import pu_auc
 from mixpul.tables._kinds import as_numbers, category_codes, kind_of
-from mixpul.tables._names import check_present
+from mixpul.tables.frames import as_frame
+from mixpul.tables.names import check_present
 
 __all__ = ["Label", "Leak", "leaks", "split_label", "which_is_positive"]
 

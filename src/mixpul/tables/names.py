@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from difflib import get_close_matches
 
-from mixpul._util.validation import _listed
+from mixpul._util.validation import list_values
 
 __all__ = ["check_present", "check_unique", "wanted_columns"]
 
@@ -13,7 +13,7 @@ def check_unique(names: Sequence[str], where: str) -> None:
     twice = [name for name, count in Counter(names).items() if count > 1]
     if twice:
         raise ValueError(
-            f"{where} has more than one column named {_listed(twice)}; "
+            f"{where} has more than one column named {list_values(twice)}; "
             "column names must differ, rename or remove the others."
         )
 
@@ -29,9 +29,11 @@ def check_present(wanted: Sequence[str], names: Sequence[str], where: str) -> No
         for name in absent
     }
     meant = [match for matches in near.values() for match in matches]
-    hint = f"did you mean {_listed(meant)}?" if meant else f"it has {_listed(list(names))}"
+    hint = f"did you mean {list_values(meant)}?" if meant else f"it has {list_values(list(names))}"
     plural = "s" if len(absent) > 1 else ""
-    raise ValueError(f"{where} has no column{plural} {_listed(absent)}; {hint}".rstrip(".") + ".")
+    raise ValueError(
+        f"{where} has no column{plural} {list_values(absent)}; {hint}".rstrip(".") + "."
+    )
 
 
 def wanted_columns(kinds: Mapping[str, str] | None, names: list[str], where: str) -> list[str]:
