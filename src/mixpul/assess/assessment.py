@@ -19,7 +19,6 @@ from mixpul._util.progress import progress_bar
 from mixpul._util.validation import split_labels
 from mixpul.assess._warnings import record_warnings
 from mixpul.assess.checks import Check, run_checks
-from mixpul.assess.evidence import TableEvidence
 from mixpul.assess.intervals import estimate_auc
 from mixpul.assess.models import write_settings
 from mixpul.assess.out_of_fold import N_FOLDS, OutOfFold, fit_on_all_rows, score_out_of_fold
@@ -185,10 +184,7 @@ def assess(
             rows.classifier, rows.values, labeled, n_folds, random_state, verbose
         )
         judged = _judge(rows, labeled, fitted, random_state, verbose)
-    evidence, logits = judged.evidence, fitted.scores.astype(np.float64)
-    importance = evidence.importance if evidence else []
-    leaking = [str(leak) for leak in evidence.leaks] if evidence else []
-    top, bottom = rows.list_extremes(labeled, fitted, ids, importance)
+    top, bottom = rows.list_extremes(labeled, fitted, ids, judged.importance)
     return Assessment(
         model=rows.model,
         scores=fitted.shares,
@@ -197,30 +193,32 @@ def assess(
         settings=write_settings(fitted.classifier),
         seed=random_state,
         folds=int(fitted.folds.max()) + 1,
-        pu_auc=estimate_auc(labeled, logits),
+        pu_auc=judged.pu_auc,
         prior=judged.prior,
-        corrected_auc=estimate_auc(labeled, logits, judged.used.value, judged.used.se),
+        corrected_auc=judged.corrected_auc,
         thresholds=judged.curves,
         suggested=judged.suggested,
         histogram=compute_histogram(labeled, fitted.shares),
         top=top,
         bottom=bottom,
-        importance=importance,
+        importance=judged.importance,
         history=[dict(record) for record in getattr(fitted.classifier, "history_", [])],
         checks=judged.checks,
-        warnings=list(dict.fromkeys([*leaking, *source.warnings, *raised])),
+        warnings=list(dict.fromkeys([*judged.leaks, *source.warnings, *raised])),
         made=_describe_making(source, time.perf_counter() - start),
     )
 
 
 class _Judged(NamedTuple):
-    """Whatever takes time to find out, with `used` as the prior that the rest depends on."""
+    """Parts of an `Assessment` that take time to find out, and columns that leak, in words."""
 
+    pu_auc: Estimate
     prior: dict[str, Any]
-    used: Estimate
-    evidence: TableEvidence | None
-    suggested: dict[str, float]
+    corrected_auc: Estimate
     curves: dict[str, Any]
+    suggested: dict[str, float]
+    importance: list[dict[str, Any]]
+    leaks: list[str]
     checks: list[Check]
 
 
@@ -229,19 +227,28 @@ def _judge(
 ) -> _Judged:
     # One generator for all: the order of the draws is part of what a seed means.
     random = np.random.default_rng(seed)
+    logits, scores = fitted.scores.astype(np.float64), fitted.shares
     with progress_bar(N_STEPS + rows.n_steps, "Judging", verbose, "steps") as advance:
-        prior = estimate_priors(fitted.scores.astype(np.float64), is_positive, random, advance)
+        prior = estimate_priors(logits, is_positive, random, advance)
         used = prior[prior["from"]]._replace(value=prior["used"])
         evidence = rows.gather_evidence(is_positive, fitted, random, advance)
-        suggested = suggest_thresholds(is_positive, fitted.shares, used.value)
-        curves = compute_curves(is_positive, fitted.shares, used, suggested, random)
-        suggested["recall_90"] = find_recall_threshold(
-            curves["threshold"], curves["recall"]["value"], 0.9
-        )
+        suggested = suggest_thresholds(is_positive, scores, used.value)
+        curves = compute_curves(is_positive, scores, used, suggested, random)
+        recall = curves["recall"]["value"]
+        suggested["recall_90"] = find_recall_threshold(curves["threshold"], recall, 0.9)
         advance({})
         checks = run_checks(is_positive, fitted, prior, evidence, rows.unit)
         advance({})
-    return _Judged(prior, used, evidence, suggested, curves, checks)
+    return _Judged(
+        pu_auc=estimate_auc(is_positive, logits),
+        prior=prior,
+        corrected_auc=estimate_auc(is_positive, logits, used.value, used.se),
+        curves=curves,
+        suggested=suggested,
+        importance=evidence.importance if evidence else [],
+        leaks=[str(leak) for leak in evidence.leaks] if evidence else [],
+        checks=checks,
+    )
 
 
 def _describe_data(rows: Rows, is_positive: NDArray[np.bool_], source: Source) -> dict[str, Any]:
