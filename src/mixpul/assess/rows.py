@@ -17,7 +17,7 @@ from mixpul.assess.source import Source
 from mixpul.assess.top_rows import list_rows, sort_unlabeled, write_cells
 from mixpul.base import PUClassifier
 from mixpul.tables.frames import as_frame
-from mixpul.training import is_pictures
+from mixpul.training import is_images
 
 __all__ = ["Rows", "check_rows", "prepare_rows"]
 
@@ -31,7 +31,7 @@ def prepare_rows(
     model: str | BaseEstimator, X: Any, is_positive: NDArray[np.bool_], seed: int
 ) -> "Rows":
     """Prepare rows of a table or images, and an unfitted classifier for them."""
-    kind = _ImageRows if is_pictures(X) else _TableRows
+    kind = _ImageRows if is_images(X) else _TableRows
     return kind(model, X, is_positive, seed)
 
 
