@@ -229,6 +229,14 @@ def test_problems_come_first_and_are_named_at_the_top(small):
     assert page.index("There is one.") < page.index("It is not.") < page.index("They are.")
 
 
+def test_a_check_shows_its_question_if_it_has_one(small):
+    check = {"name": "class prior", "verdict": "good", "text": "They do."}
+    small["checks"] = [check, check | {"question": "Do two estimates agree?"}]
+    plain, asked = re.findall(r'<li class="good">.*?<div>(.*?)</div>', render_fit_page(small))
+    assert plain == "<strong>class prior</strong>: good<br>They do."
+    assert '<em class="soft">Do two estimates agree?</em> They do.' in asked
+
+
 def test_what_is_not_there_leaves_no_trace(small):
     page = render_fit_page(small)
     for name in ("warnings", "checks", "top", "importance", "training", "command"):
@@ -322,6 +330,11 @@ def test_a_comparison_is_a_table_with_the_best_first(comparison):
     assert len(rows) == 2
     for text in (comparison["text"], "leads.csv:", "<code>mixpul compare leads.csv</code>"):
         assert text in page
+
+
+def test_sentences_of_a_comparison_are_short(comparison):
+    for part in visible(render_comparison_page(comparison)):
+        assert all(len(sentence.split()) <= 40 for sentence in re.split(r"(?<=[.?!:])\s", part))
 
 
 def test_zero_has_no_sign(comparison):
@@ -629,7 +642,7 @@ def test_typed_costs_show_the_expected_cost_and_the_cheapest_threshold(browser, 
     now, threshold, least = (
         as_number(text.rstrip("."))
         for text in re.search(
-            r"cost ([\d,.]+)\. The cheapest is ([\d.]+): ([\d,.]+)\.", said
+            r"cost ([\d,.]+)\. The cheapest is ([\d.]+), at ([\d,.]+)\.", said
         ).groups()
     )
     assert now == pytest.approx(costs[place], abs=0.51)
@@ -775,7 +788,7 @@ def test_a_page_without_much_works_too(browser, small, tmp_path):
     element(browser, "#alarm").send_keys("1")
     element(browser, "#miss").send_keys("1")
     # At 0.5: 22 false alarms and 12 misses; at 1 all 60 are missed.
-    assert "cost 60. The cheapest is 0.500: 34." in element(browser, "#cost").text
+    assert "cost 60. The cheapest is 0.500, at 34." in element(browser, "#cost").text
     assert browser.complaints() == []
     assert browser.overflow() <= 0
 
