@@ -82,10 +82,10 @@ def test_any_classifier_can_be_a_member(pu, estimator):
 def test_members_get_seeds_of_their_own_but_keep_one_they_were_given(pu):
     model = BaggingPUClassifier(estimator=make_pipeline(StandardScaler(), Recorder()))
     random = np.random.default_rng(0)
-    first, second = (model._member(random)[-1].random_state for _ in range(2))
+    first, second = (model._make_member(random)[-1].random_state for _ in range(2))
     assert first != second
     model = BaggingPUClassifier(estimator=Recorder(random_state=5))
-    assert model._member(random).random_state == 5
+    assert model._make_member(random).random_state == 5
 
 
 def test_a_second_fit_with_other_members_forgets_the_trees(pu):
