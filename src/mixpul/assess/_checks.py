@@ -10,7 +10,7 @@ from mixpul.assess._columns import Shuffled
 from mixpul.assess._scar import splits
 from mixpul.assess._scores import auc_difference
 from mixpul.metrics import pu_report
-from mixpul.metrics.checks import few_positives
+from mixpul.metrics.checks import explain_few_positives
 from mixpul.tables import TableInput
 
 # Positives above which a check is content, or at least not alarmed.
@@ -50,7 +50,11 @@ def check_ranking(
     is_positive: NDArray[np.bool_], scores: NDArray, unit: str = "row"
 ) -> dict[str, str]:
     report = pu_report(is_positive, scores, threshold=0.5, n_bootstrap=2)
-    doubts = [sentence for sentence in report["warnings"] if sentence != few_positives(is_positive)]
+    doubts = [
+        sentence
+        for sentence in report["warnings"]
+        if sentence != explain_few_positives(is_positive)
+    ]
     if doubts:
         return _check("ranks better than chance", "bad", " ".join(doubts))
     auc = report["metrics"]["pu_auc"]["value"]

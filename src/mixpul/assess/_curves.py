@@ -11,8 +11,8 @@ from scipy.special import ndtri
 
 from mixpul.assess._scores import LEVEL
 from mixpul.metrics import Estimate, PURates, best_threshold, prior_threshold
-from mixpul.metrics.intervals import resampled_prior
-from mixpul.metrics.thresholds import _cuts
+from mixpul.metrics.intervals import resample_prior
+from mixpul.metrics.thresholds import list_thresholds
 from mixpul.priors import bbe, dedpul
 from mixpul.priors.base import bootstrap, percentile_interval
 
@@ -101,7 +101,7 @@ def threshold_curves(
     )
     # A share cannot vary more than that.
     se = min(prior.se, 0.99 * math.sqrt(prior.value * (1 - prior.value)))
-    priors = np.asarray(resampled_prior(prior.value, se, N_BOOTSTRAP, random)).reshape(-1, 1)
+    priors = np.asarray(resample_prior(prior.value, se, N_BOOTSTRAP, random)).reshape(-1, 1)
     rates = PURates(recall, flagged, prior.value)
     drawn = PURates(drawn_recall, drawn_flagged, priors)
     n_positive, n_unlabeled = (int(count.sum()) for count in counts)
@@ -125,7 +125,7 @@ def _cut_points(
 ) -> NDArray[np.float64]:
     """Cuts at even recall, at even shares of the unlabeled rows, the suggested ones, even ones."""
     wanted = np.arange(1, N_STEPS + 1) / N_STEPS
-    cuts, recall = _cuts(scores.astype(np.float64), is_positive)
+    cuts, recall = list_thresholds(scores.astype(np.float64), is_positive)
     by_recall = cuts[[int(np.argmax(recall >= share)) for share in wanted]]
     by_rows = np.quantile(scores[~is_positive], wanted - 0.5 / N_STEPS)
     even = np.linspace(0, 1, N_THRESHOLDS - 2 * N_STEPS - len(suggested))

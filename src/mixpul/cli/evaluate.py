@@ -16,7 +16,7 @@ from mixpul.cli._inputs import fingerprint, load_model, merged_reading
 from mixpul.cli._thresholds import found_cut, parsed_threshold
 from mixpul.cli._words import interval, note, print_json, say, spoken_warnings
 from mixpul.metrics import pu_report
-from mixpul.metrics.checks import check_prior
+from mixpul.metrics.checks import check_prior_range
 from mixpul.tables import read_table, split_label
 from mixpul.tables.labels import which_is_positive
 
@@ -57,7 +57,7 @@ def evaluate(
     asked = 0.5 if threshold is None else parsed_threshold(threshold)
     if prior is not None:
         try:
-            check_prior(prior)
+            check_prior_range(prior)
         except ValueError as error:
             raise typer.BadParameter(f"--prior: {error}") from None
     pipeline, info = load_model(model)

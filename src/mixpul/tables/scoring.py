@@ -13,7 +13,7 @@ import numpy as np
 from joblib import cpu_count
 from scipy.special import expit
 
-from mixpul._util.files import whole_file
+from mixpul._util.files import open_whole
 from mixpul.tables._reading import ROWS_PER_BATCH
 from mixpul.tables.formats import COMPRESSIONS, FORMATS
 from mixpul.tables.frames import import_tables
@@ -175,7 +175,7 @@ def write_table(batches: Iterable[Any], path: str | os.PathLike) -> int:
         )
     if name == "-":
         return _written(batches, sys.stdout.buffer, form, None, ",")
-    with whole_file(name) as file:
+    with open_whole(name) as file:
         return _written(batches, file, form, compression, "\t" if inner == [".tsv"] else ",")
 
 
