@@ -1,3 +1,3 @@
-"""Now `mixpul.paper.trial`."""
+"""Now `mixpul.paper.perform`."""
 
-from mixpul.paper.trial import *  # noqa: F403
+from mixpul.paper.perform import *  # noqa: F403
