@@ -8,6 +8,7 @@ rate of a large matrix product, both on one thread and measured in turns in this
 
 import time
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 import torch
@@ -19,15 +20,19 @@ from mixpul.training import as_rows, make_optimizer, train
 N_ROWS, BATCH, WIDTHS, ROUNDS = 6_400, 128, (256, 256), 20
 
 
-def one_epoch(n_features: int) -> tuple[int, Callable[[], None]]:
-    """Number of steps of an epoch, and a function that trains with all loss terms for one."""
+def make_member(model: MixPULClassifier, X: np.ndarray, n_positive: int) -> Any:
+    """Make the network that `fit` would train on all rows, the first ones labeled positive."""
+    model._row_shape, cpu = X.shape[1:], torch.device("cpu")
+    is_positive, seen = np.arange(len(X)) < n_positive, np.ones(len(X), bool)
+    return model._member(X, as_rows(X, cpu), is_positive, seen, 0, cpu)
+
+
+def make_epoch(n_features: int) -> tuple[int, Callable[[], None]]:
+    """Return the steps of an epoch, and a function that trains with all loss terms for one."""
     rng = np.random.default_rng(0)
     X = rng.normal(size=(N_ROWS, n_features)).astype(np.float32)
     model = MixPULClassifier(net=WIDTHS, batch_size=BATCH, warmup=0.0, cross_fitting=None)
-    model._row_shape = X.shape[1:]
-    is_positive = np.arange(N_ROWS) < N_ROWS // 10
-    cpu = torch.device("cpu")
-    member = model._member(X, as_rows(X, cpu), is_positive, np.ones(N_ROWS, bool), 0, cpu)
+    member = make_member(model, X, N_ROWS // 10)
     optimizer = make_optimizer(member.net_, "sgd", 1e-3, 0.9, 1e-4)
 
     def epoch() -> None:
@@ -43,7 +48,7 @@ def one_epoch(n_features: int) -> tuple[int, Callable[[], None]]:
     return len(member._batches), epoch
 
 
-def seconds(run: Callable[[], object]) -> float:
+def measure_seconds(run: Callable[[], object]) -> float:
     start = time.perf_counter()
     run()
     return time.perf_counter() - start
@@ -54,14 +59,14 @@ def main() -> None:
     a, b = torch.randn(2, 2048, 2048)
     print(f"One step, widths {WIDTHS}, batch {BATCH}, over a product of 2048 x 2048 matrices:")
     for n_features in (64, 256):
-        n_steps, epoch = one_epoch(n_features)
+        n_steps, epoch = make_epoch(n_features)
         with FlopCounterMode(display=False) as counter:
             epoch()
         flops = counter.get_total_flops()
         steps, products = [], []
         for _ in range(ROUNDS):  # in turns: the machine's mood hits both alike
-            steps.append(flops / seconds(epoch))
-            products.append(2 * 2048**3 / seconds(lambda: a @ b))
+            steps.append(flops / measure_seconds(epoch))
+            products.append(2 * 2048**3 / measure_seconds(lambda: a @ b))
         # The fastest round of each: what is slower is other work on the machine.
         print(
             f"{n_features:4d} features, {flops / n_steps / 1e6:.0f} MFLOP: "
