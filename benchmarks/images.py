@@ -23,7 +23,7 @@ from mixpul import MixPULClassifier
 from mixpul.augment import make_augment
 from mixpul.losses import consistency
 from mixpul.training import as_rows, is_faster_in_bfloat16, make_optimizer
-from step import make_member, measure_seconds
+from step import make_objective, measure_seconds
 
 FORWARD, BACKWARD = 1, 2
 # Pictures through the networks, in units of the batch size, for three batches of fresh images.
@@ -40,22 +40,23 @@ def draw_images(n: int) -> np.ndarray:
 def make_mixpul_step(net: str, batch: int) -> Callable[[], None]:
     X = draw_images(20 * batch)
     model = MixPULClassifier(net=net, batch_size=batch, augment=AUGMENT, warmup=0.0)
-    member = make_member(model, X, 2 * batch)
-    optimizer = make_optimizer(member.net_, "sgd", 1e-3, 0.9, 1e-4)
-    member.net_.train()
+    objective = make_objective(model, X, 2 * batch)
+    member = objective.member
+    optimizer = make_optimizer(member.net, "sgd", 1e-3, 0.9, 1e-4)
+    member.net.train()
 
     def batches() -> Iterator:
         while True:
-            yield from member._batches
+            yield from member.batches
 
     source = batches()
 
     def step() -> None:
-        loss = sum(member._loss_terms(next(source), 0.5).values())
+        loss = sum(objective.terms(next(source), 0.5).values())
         optimizer.zero_grad(set_to_none=True)
         loss.backward()
         optimizer.step()
-        member._after_step()
+        objective.after_step()
 
     return step
 
@@ -63,7 +64,7 @@ def make_mixpul_step(net: str, batch: int) -> Callable[[], None]:
 def make_supervised_step(net: str, batch: int) -> Callable[[], None]:
     X = draw_images(20 * batch)
     rows, augment = as_rows(X, torch.device("cpu")), make_augment(AUGMENT)
-    student = make_member(MixPULClassifier(net=net), X, batch).net_.train()
+    student = make_objective(MixPULClassifier(net=net), X, batch).member.net.train()
     optimizer = make_optimizer(student, "sgd", 1e-3, 0.9, 1e-4)
     generator = torch.Generator().manual_seed(0)
     y = torch.arange(batch) % 2
@@ -109,7 +110,7 @@ def compare_steps(net: str, batch: int, threads: int, rounds: int) -> None:
 def compare_precision(net: str, batch: int, threads: int) -> None:
     torch.set_num_threads(threads)
     X = draw_images(batch)
-    student = make_member(MixPULClassifier(net=net), X, 2).net_
+    student = make_objective(MixPULClassifier(net=net), X, 2).member.net
     rows = as_rows(X, torch.device("cpu"))
     faster = is_faster_in_bfloat16(student, rows(torch.arange(batch)), times=2)
     print(f"precision='auto' takes {'bfloat16' if faster else 'float32'} here")

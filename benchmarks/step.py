@@ -8,23 +8,24 @@ rate of a large matrix product, both on one thread and measured in turns in this
 
 import time
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 import torch
 from torch.utils.flop_counter import FlopCounterMode
 
 from mixpul import MixPULClassifier
+from mixpul.methods.neural import Objective
 from mixpul.training import as_rows, make_optimizer, train
 
 N_ROWS, BATCH, WIDTHS, ROUNDS = 6_400, 128, (256, 256), 20
 
 
-def make_member(model: MixPULClassifier, X: np.ndarray, n_positive: int) -> Any:
-    """Make the network that `fit` would train on all rows, the first ones labeled positive."""
-    model._row_shape, cpu = X.shape[1:], torch.device("cpu")
-    is_positive, seen = np.arange(len(X)) < n_positive, np.ones(len(X), bool)
-    return model._member(X, as_rows(X, cpu), is_positive, seen, 0, cpu)
+def make_objective(model: MixPULClassifier, X: np.ndarray, n_positive: int) -> Objective:
+    """Make what `fit` would train on all rows, the first ones labeled positive."""
+    model._row_shape, model.device = X.shape[1:], "cpu"
+    rows, is_positive = as_rows(X, torch.device("cpu")), np.arange(len(X)) < n_positive
+    is_seen = np.ones(len(X), bool)
+    return model._make_objective(model._build_member(X, rows, is_positive, is_seen, seed=0))
 
 
 def make_epoch(n_features: int) -> tuple[int, Callable[[], None]]:
@@ -32,20 +33,21 @@ def make_epoch(n_features: int) -> tuple[int, Callable[[], None]]:
     rng = np.random.default_rng(0)
     X = rng.normal(size=(N_ROWS, n_features)).astype(np.float32)
     model = MixPULClassifier(net=WIDTHS, batch_size=BATCH, warmup=0.0, cross_fitting=None)
-    member = make_member(model, X, N_ROWS // 10)
-    optimizer = make_optimizer(member.net_, "sgd", 1e-3, 0.9, 1e-4)
+    objective = make_objective(model, X, N_ROWS // 10)
+    member = objective.member
+    optimizer = make_optimizer(member.net, "sgd", 1e-3, 0.9, 1e-4)
 
     def epoch() -> None:
         train(
-            member.net_,
-            member._batches,
-            member._loss_terms,
+            member.net,
+            member.batches,
+            objective.terms,
             optimizer=optimizer,
             n_epochs=1,
-            after_step=member._after_step,
+            after_step=objective.after_step,
         )
 
-    return len(member._batches), epoch
+    return len(member.batches), epoch
 
 
 def measure_seconds(run: Callable[[], object]) -> float:

@@ -84,9 +84,7 @@ def main(folder: Path, *settings: str) -> float:
     truth = np.array([is_cross[row["picture"]] for row in rows])
     flagged = np.array([row["predicted"] == "true" for row in rows])
     auc = roc_auc_score(truth, [float(row["score"]) for row in rows])
-    print(
-        f"{truth.sum()} of the {len(truth)} new images are crosses. {flagged.sum()} are flagged,"
-    )
+    print(f"{truth.sum()} of the {len(truth)} new images are crosses. {flagged.sum()} are flagged,")
     print(f"{(flagged & truth).sum()} of them rightly; a cross outranks another shape in {auc:.1%}")
     print(f"of the pairs. The page with the images: {report}")
     return float(auc)

@@ -5,6 +5,7 @@ import signal
 import subprocess
 import sys
 import time
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -15,10 +16,13 @@ from mixpul.metrics import pu_auc_score
 from mixpul.paper.baselines import ClassMeans
 from mixpul.paper.grid import make_trial, matches, parse_only, trials_of
 from mixpul.paper.methods import METHODS, METHODS_OF_CIFAR10
+from mixpul.paper.names import CIFAR10_CPU, ETHN
 from mixpul.paper.perform import perform, split_data
 from mixpul.paper.published import Published
-from mixpul.paper.runs import has_failed, read_results, run
+from mixpul.paper.runs import has_failed, plan, read_results, run
 from mixpul.paper.targets import EXTRA_SETS, TARGETS
+
+RESULTS = Path(__file__).parents[1] / "results"
 
 
 class TestPublished:
@@ -132,6 +136,12 @@ class TestTrials:
         monkeypatch.setitem(METHODS, "MixPUL", changed)
         assert make_trial("uci", "titanic", "MixPUL", 0, {"c": 0.1}).id != before.id
 
+    def test_the_committed_results_are_those_of_these_trials(self):
+        """A changed name, recipe or id would leave thousands of finished trials behind."""
+        left = plan(trials_of("all", runs=1, preset="cpu"), RESULTS).left
+        # No data for the one; hours for some cells of the other.
+        assert {t.dataset for t in left if t.target != CIFAR10_CPU} == {ETHN}
+
     def test_a_recipe_holds_no_address_in_memory(self):
         """It would be another one in every process, and nothing would ever be done."""
         assert not any(" at 0x" in trial.recipe for trial in trials_of("all", runs=1))
@@ -190,6 +200,17 @@ class TestPerform:
         [record] = run(trials, perform, tmp_path / "out")
         assert has_failed(record)
         assert record["failure"].startswith("DataNotAvailable")
+
+
+def test_names_and_results_are_read_without_torch():
+    """It takes seconds to import, and a report needs none of it."""
+    code = (
+        "import sys, mixpul.paper.names; heavy = {'torch', 'sklearn'} & set(sys.modules)\n"
+        "import mixpul.paper, mixpul.paper.results; mixpul.paper.TARGETS\n"
+        "print(heavy or 'torch' in sys.modules)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout == "False\n"
 
 
 def test_class_means_put_the_threshold_halfway():

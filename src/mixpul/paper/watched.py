@@ -6,7 +6,8 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from mixpul import MixPULClassifier
+from mixpul.methods.mixpul import MixPULClassifier, MixPULObjective
+from mixpul.methods.neural import Member
 from mixpul.training import as_rows, score_rows
 
 __all__ = ["WatchedMixPUL", "share_wrong"]
@@ -27,25 +28,34 @@ class WatchedMixPUL(MixPULClassifier):
         self.curve: dict[str, list[float]] = {"step": [], "error": [], "student_error": []}
         return self
 
-    def _prepare(self) -> None:
-        super()._prepare()
-        self._step = 0
-
-    def _after_step(self) -> None:
-        super()._after_step()
-        self._step += 1
-        n_steps = len(self._batches) * self.n_epochs
-        if self._step % max(1, n_steps // LOOKS):
-            return
-        # Steps are counted per network; the curve is one list for all copies of this classifier.
-        self.curve["step"].append(self._step)
-        self.curve["error"].append(self._error(self._teacher.net))
-        self.curve["student_error"].append(self._error(self.net_))
-
-    def _error(self, net: Any) -> float:
+    def measure_error(self, net: Any) -> float:
+        """Return the share of the watched rows that `net` puts into the wrong class."""
         rows = as_rows(self._watched_X, torch.device("cpu"))
         scores = score_rows(net, rows, torch.arange(len(self._watched_y)))
         return share_wrong(self._watched_y, scores > 0)
+
+    def _make_objective(self, member: Member) -> "WatchedObjective":
+        return WatchedObjective(self, member)
+
+
+class WatchedObjective(MixPULObjective):
+    """MixPUL's objective that looks at the error after some of the steps."""
+
+    method: WatchedMixPUL
+    n_steps = 0
+
+    def after_step(self) -> None:
+        """Move the teacher, then note the errors of both networks if it is time to."""
+        super().after_step()
+        self.n_steps += 1
+        n_steps = len(self.member.batches) * self.method.n_epochs
+        if self.n_steps % max(1, n_steps // LOOKS):
+            return
+        # Steps are counted per network; the curve is one list for all of them.
+        curve = self.method.curve
+        curve["step"].append(self.n_steps)
+        curve["error"].append(self.method.measure_error(self.teacher.net))
+        curve["student_error"].append(self.method.measure_error(self.member.net))
 
 
 def share_wrong(y: NDArray, is_positive: NDArray) -> float:
