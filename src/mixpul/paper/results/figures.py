@@ -7,7 +7,7 @@ import numpy as np
 from markupsafe import Markup
 
 from mixpul.pages import charts
-from mixpul.pages.render import terms
+from mixpul.pages.render import typeset_terms
 from mixpul.paper.names import (
     MARGIN_ABLATION,
     MIXPUL,
@@ -45,7 +45,7 @@ def draw_figure(section: Section) -> Figure | None:
 def draw_ranks(section: Section) -> Markup:
     """Draw the mean rank of each method, MixPUL's in another colour."""
     rows = section.overall
-    return charts.dot_chart(
+    return charts.draw_dots(
         [row.method + (" †" if row.is_told else "") for row in rows],
         [row.rank for row in rows],
         title="Mean rank of each method",
@@ -94,7 +94,7 @@ def _draw_curves(section: Section) -> Figure:
     methods = section.target.methods
     drawn = {
         dataset: [
-            _make_curve([r["curve"] for r in runs[dataset][method]], terms(method), series)
+            _make_curve([r["curve"] for r in runs[dataset][method]], typeset_terms(method), series)
             for series, method in enumerate(methods)
             if method in runs[dataset]
         ]
@@ -103,7 +103,7 @@ def _draw_curves(section: Section) -> Figure:
 
     def draw(dataset: str, lines: Sequence[charts.Line]) -> Markup:
         warmup = section.records[0]["warmup"]
-        return charts.line_chart(
+        return charts.draw_lines(
             lines,
             title=f"{dataset}: test error against the iteration",
             x_label="iteration",
@@ -124,7 +124,7 @@ def _join_panels(
     """Draw one chart for each data set, of the lines that have points, under one legend."""
     drawn = {name: [line for line in lines if len(line.x)] for name, lines in drawn.items()}
     names = {line.series: line for lines in drawn.values() for line in lines}
-    legend = charts.legend([names[series] for series in sorted(names)], marks)
+    legend = charts.draw_legend([names[series] for series in sorted(names)], marks)
     return Figure(legend, [(name, draw(name, lines)) for name, lines in drawn.items()])
 
 
@@ -136,7 +136,7 @@ def _make_line(section: Section, dataset: str, method: str, name: str, series: i
 
 def _draw_auc(dataset: str, lines: Sequence[charts.Line]) -> Markup:
     values = sorted({x for line in lines for x in line.x})
-    return charts.line_chart(
+    return charts.draw_lines(
         lines,
         title=f"{dataset}: AUC against the share of positives that are labeled",
         x_label="share of positives that are labeled",

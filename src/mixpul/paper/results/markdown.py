@@ -29,15 +29,16 @@ from mixpul.paper.targets import TARGETS
 
 __all__ = ["render_paper_markdown", "render_quality_table"]
 
-_HOW_TO_READ = (
-    "The paper's tables, run by us. A cell holds the mean ± the standard deviation over the runs "
-    "(divided by the number of runs), and the published number in brackets. The best mean of a "
-    "column is bold, and so are all that tie with it. A cell with less than a third of the runs "
-    "of its column is shown but not compared.\n\n"
-    "Methods marked † are given the true class prior, which is unknown in practice. Methods and "
-    "data sets marked * are not in the paper. Why our numbers differ from the paper's: "
-    "[the method](explanation/method.md)."
-)
+_HOW_TO_READ = """\
+These are the paper's tables, run by us.
+
+- A cell holds the mean over runs ± their population standard deviation, and the published number \
+in brackets.
+- The best mean of a column is bold, and so are all that tie with it. A cell with fewer than a \
+third of the runs of its column is shown but not compared.
+- Methods marked † are given the true class prior, which is unknown in practice. Methods and data \
+sets marked * are ours and not in the paper.
+- Why our numbers differ from the paper's: [the method](explanation/method.md)."""
 _HEADLINES = (
     "Our MixPUL beside the paper's, as means over the settings that both have. The last column "
     "counts the settings in which another method of the table has the better mean."
@@ -132,7 +133,8 @@ def _write_headlines(sections: Sequence[Section]) -> list[str]:
     if not headlines:
         return []
     lines = ["", _HEADLINES, ""]
-    lines += [_join_cells(["", "", "MixPUL", "paper's", "at least as good in", "others ahead in"])]
+    heads = ["table", "measure", MIXPUL, "paper's", "at least as good in", "others ahead in"]
+    lines += [_join_cells(heads)]
     lines += [_join_cells(["---"] * 2 + ["---:"] * 4)]
     lines += [
         _join_cells(
