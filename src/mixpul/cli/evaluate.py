@@ -16,9 +16,9 @@ from mixpul.cli._inputs import fingerprint, load_model, merged_reading
 from mixpul.cli._thresholds import found_cut, parsed_threshold
 from mixpul.cli._words import interval, note, print_json, say, spoken_warnings
 from mixpul.metrics import pu_report
-from mixpul.metrics.checks import check_prior
+from mixpul.metrics.checks import check_prior_range
 from mixpul.tables import read_table, split_label
-from mixpul.tables.labels import which_is_positive
+from mixpul.tables.labels import find_positive
 
 __all__ = ["evaluate"]
 
@@ -57,7 +57,7 @@ def evaluate(
     asked = 0.5 if threshold is None else parsed_threshold(threshold)
     if prior is not None:
         try:
-            check_prior(prior)
+            check_prior_range(prior)
         except ValueError as error:
             raise typer.BadParameter(f"--prior: {error}") from None
     pipeline, info = load_model(model)
@@ -137,7 +137,7 @@ def _truth(frame: Any, column: str, positive: str | None) -> Truth:
             f"{where} has {len(values)} values; two were expected, one of them for positives, and "
             "gaps where the truth is not known."
         )
-    value = which_is_positive(where, values, positive, "--truth-positive")
+    value = find_positive(where, values, positive, "--truth-positive")
     return Truth((frame[column] == value).fillna(False).to_numpy(dtype=bool), is_known)
 
 

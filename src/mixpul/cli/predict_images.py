@@ -15,7 +15,7 @@ from mixpul.cli.fit_images import tell_skipped
 from mixpul.images import Images, stream_images
 from mixpul.persistence import describe
 from mixpul.tables.frames import import_tables
-from mixpul.tables.scoring import scored_columns
+from mixpul.tables.scoring import make_scored_batch
 
 __all__ = ["predict_images"]
 
@@ -71,4 +71,4 @@ def _scored(
         skipped += [one._asdict() for one in part.skipped]
         if part.names:
             names = {"picture": pa.array(part.names)}
-            yield scored_columns(names, classifier.decision_function(part.pixels), cut)
+            yield make_scored_batch(names, classifier.decision_function(part.pixels), cut)
