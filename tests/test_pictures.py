@@ -789,7 +789,7 @@ def test_the_example_runs(tmp_path, monkeypatch, capsys):
 
 
 def test_the_commands_of_the_how_to_run(tmp_path, monkeypatch):
-    page = ROOT / "docs" / "how-to" / "pictures.md"
+    page = ROOT / "docs" / "how-to" / "images.md"
     monkeypatch.chdir(tmp_path)
     text = page.read_text(encoding="utf-8")
     blocks = {
