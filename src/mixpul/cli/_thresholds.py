@@ -5,7 +5,7 @@ from typing import Any
 
 import typer
 
-from mixpul.assess._curves import recall_cut
+from mixpul.assess.thresholds import find_recall_threshold
 
 __all__ = ["found_cut", "parsed_threshold"]
 
@@ -38,4 +38,6 @@ def found_cut(asked: float | str, info: Mapping[str, Any]) -> float:
         )
     if asked == "prior":
         return float(curve["suggested"]["prior"])
-    return recall_cut(curve["threshold"], curve["recall"], float(asked.removeprefix("recall=")))
+    return find_recall_threshold(
+        curve["threshold"], curve["recall"], float(asked.removeprefix("recall="))
+    )

@@ -142,18 +142,18 @@ def report(pu: PUData, columns: list[str], seed: int) -> str:
     """The page of `mixpul fit` for these mails, as if they were a table of one's own."""
     import pandas as pd
 
-    from mixpul.assess import assess
+    from mixpul.assess import Source, assess
     from mixpul.pages import table_page
 
+    source = Source("spambase, bundled", "labeled spam", positive="1", command="mixpul demo")
     found = assess(
         MixPULClassifier(random_state=seed, verbose=1),
         pd.DataFrame(pu.X, columns=columns),
         pu.s,
+        source=source,
         random_state=seed,
         verbose=1,
     )
-    found.data |= {"source": "spambase, bundled", "label": "labeled spam", "positive": "1"}
-    found.made["command"] = "mixpul demo"
     return table_page(found.to_dict())
 
 

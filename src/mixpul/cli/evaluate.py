@@ -11,7 +11,7 @@ from rich.table import Table
 from scipy.special import expit
 
 from mixpul._util.json_values import to_plain
-from mixpul.assess._curves import prior_estimates
+from mixpul.assess.priors import estimate_priors
 from mixpul.cli._inputs import fingerprint, load_model, merged_reading
 from mixpul.cli._thresholds import found_cut, parsed_threshold
 from mixpul.cli._words import interval, note, print_json, say, spoken_warnings
@@ -83,7 +83,7 @@ def evaluate(
         scores, prior_se = expit(logits), 0.0
         if prior is None:
             random = np.random.default_rng(seed)
-            estimates = prior_estimates(logits.astype(np.float64), data.is_positive, random)
+            estimates = estimate_priors(logits.astype(np.float64), data.is_positive, random)
             prior, prior_se = estimates["used"], estimates[estimates["from"]].se
         content = pu_report(
             data.is_positive,

@@ -7,7 +7,7 @@ from typing import Any
 from sklearn.pipeline import make_pipeline
 
 from mixpul._util.json_values import to_plain
-from mixpul.assess import assess
+from mixpul.assess import Source, assess
 from mixpul.cli._fitted import info_of_fit, made_classifier, write_fit
 from mixpul.cli._inputs import (
     LabeledTable,
@@ -42,23 +42,24 @@ def fit(
     check_outputs([out, *([report] if report else [])], [table], force)
     with spoken_warnings() as spoken:
         data = read_labeled(table, label, **source)
+    with spoken_warnings():
         found = assess(
             make_pipeline(data.input, classifier),
             data.X,
             data.is_positive,
+            source=Source(
+                name=source_name(table),
+                label=label,
+                positive=str(data.positive),
+                id=data.id_column,
+                fingerprint=fingerprint(table),
+                command=command_line(),
+                warnings=spoken,
+            ),
             ids=data.ids,
             random_state=seed,
             verbose=shows_progress(),
         )
-    found.warnings += [sentence for sentence in spoken if sentence not in found.warnings]
-    found.data |= {
-        "source": source_name(table),
-        "label": label,
-        "positive": str(data.positive),
-        "id": data.id_column,
-        "fingerprint": fingerprint(table),
-    }
-    found.made["command"] = command_line()
     content = found.to_dict()
     columns = found.data["columns"]
     n_used = sum(entry["used"] for entry in columns)

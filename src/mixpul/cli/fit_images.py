@@ -1,16 +1,17 @@
 """`mixpul fit-images`."""
 
+import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from mixpul.assess import assess
-from mixpul.assess._scores import PICTURE_METHODS, picture_epochs
+from mixpul.assess import Source, assess
 from mixpul.cli._fitted import info_of_fit, made_classifier, write_fit
 from mixpul.cli._inputs import command_line
 from mixpul.cli._outputs import check_outputs
 from mixpul.cli._words import note, shows_progress, spoken_warnings
-from mixpul.images import LabeledPictures, Skipped, label_pictures, thumbnails
+from mixpul.images import LabeledImages, Skipped, label_images, make_thumbnails
+from mixpul.images.defaults import SETTINGS_BY_METHOD, count_image_epochs
 from mixpul.pages import table_page
 
 __all__ = ["fit_images", "tell_skipped"]
@@ -38,7 +39,7 @@ def fit_images(
         method,
         settings,
         seed,
-        defaults=PICTURE_METHODS[method] | {"net": net},
+        defaults=SETTINGS_BY_METHOD[method] | {"net": net},
         set_otherwise={
             "net": "use --net",
             "model": "pictures are learned by networks only",
@@ -47,34 +48,36 @@ def fit_images(
     )
     check_outputs([out, *([report] if report else [])], [], force)
     with spoken_warnings() as spoken:
-        data = label_pictures(positive, unlabeled, size=size, odd=odd, verbose=shows_progress())
+        data = label_images(positive, unlabeled, size=size, odd=odd, verbose=shows_progress())
         _tell(data)
-        if not any(setting.startswith("n_epochs=") for setting in settings or ()):
-            classifier.set_params(n_epochs=picture_epochs(int((~data.is_positive).sum())))
+        for sentence in data.warnings:
+            warnings.warn(sentence, UserWarning, stacklevel=2)
+    if not any(setting.startswith("n_epochs=") for setting in settings or ()):
+        n_epochs = count_image_epochs(
+            int((~data.is_positive).sum()),
+            batch_size=classifier.batch_size,
+            cross_fitting=classifier.cross_fitting,
+        )
+        classifier.set_params(n_epochs=n_epochs)
+    with spoken_warnings():
         found = assess(
             classifier,
             data.pixels,
             data.is_positive,
+            source=Source(
+                name=f"{positive.resolve().name} and {unlabeled.resolve().name}",
+                fingerprint=data.fingerprint,
+                command=command_line(),
+                warnings=spoken,
+                odd=odd,
+                n_resized=data.n_resized,
+                twins=data.twins,
+                skipped=data.skipped,
+            ),
             ids=data.names,
             random_state=seed,
             verbose=shows_progress(),
         )
-    if data.n_repeated:
-        found.warnings.append(
-            f"Some pictures are there more than once (copies: {data.n_repeated:,}). Networks that "
-            "have seen one copy score another, which flatters the numbers."
-        )
-        note(f"warning: {found.warnings[-1]}")
-    found.warnings += [sentence for sentence in spoken if sentence not in found.warnings]
-    found.data |= {
-        "source": f"{positive.resolve().name} and {unlabeled.resolve().name}",
-        "odd": odd,
-        "resized": data.n_resized,
-        "twins": data.twins,
-        "skipped": [one._asdict() for one in data.skipped],
-        "fingerprint": data.fingerprint,
-    }
-    found.made["command"] = command_line()
     content = found.to_dict()
     write_fit(
         found,
@@ -93,7 +96,7 @@ def tell_skipped(skipped: Iterable[Skipped]) -> None:
         note(f"skipped: {picture} {reason}.")
 
 
-def _tell(data: LabeledPictures) -> None:
+def _tell(data: LabeledImages) -> None:
     tell_skipped(data.skipped)
     if data.twins:
         rest = len(data.twins) - MOST_NAMES
@@ -104,5 +107,5 @@ def _tell(data: LabeledPictures) -> None:
 def _shown(content: Mapping[str, Any], unlabeled: Path) -> dict[str, str]:
     """Thumbnails of the unlabeled pictures that the page names."""
     names = [entry["id"] for entry in content["top"] + content["bottom"]]
-    made = thumbnails(unlabeled / name for name in names)
+    made = make_thumbnails(unlabeled / name for name in names)
     return {name: one for name, one in zip(names, made, strict=True) if one is not None}

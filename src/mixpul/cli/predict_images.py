@@ -12,7 +12,7 @@ from mixpul.base import PUClassifier
 from mixpul.cli._scored import asked_threshold, write_scores
 from mixpul.cli._thresholds import found_cut
 from mixpul.cli.fit_images import tell_skipped
-from mixpul.images import Pictures, stream_pictures
+from mixpul.images import Images, stream_images
 from mixpul.persistence import describe
 from mixpul.tables.frames import import_tables
 from mixpul.tables.scoring import scored_columns
@@ -32,7 +32,7 @@ def predict_images(
     odd = info.get("pictures", {}).get("odd", "resize")
     skipped: list[dict[str, str]] = []
     write_scores(
-        _scored(classifier, stream_pictures(folder, size=size, odd=odd), cut, skipped),
+        _scored(classifier, stream_images(folder, size=size, odd=odd), cut, skipped),
         out=out,
         cut=cut,
         as_json=as_json,
@@ -60,7 +60,7 @@ def _load(path: Path) -> tuple[PUClassifier, int]:
 
 def _scored(
     classifier: PUClassifier,
-    parts: Iterable[Pictures],
+    parts: Iterable[Images],
     cut: float | None,
     skipped: list[dict[str, str]],
 ) -> Iterator[Any]:
