@@ -22,8 +22,8 @@ from threadpoolctl import threadpool_limits
 
 from mixpul import BaggingPUClassifier, MixPULClassifier, VPUClassifier, datasets
 from mixpul._util.files import write_whole
-from mixpul.base import NeuralPUClassifier
 from mixpul.datasets import PUData
+from mixpul.methods.neural import NeuralPUClassifier
 from mixpul.metrics import Estimate, auc_interval
 
 __all__ = ["run"]
