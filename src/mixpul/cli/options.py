@@ -1,0 +1,256 @@
+"""Options that several commands share, each declared once, and groups of them.
+
+A group is a frozen dataclass whose fields are options. A command takes the whole group as one
+parameter and passes it on as it is; `expand_groups` shows the fields to Typer as options.
+
+Nothing heavy is imported here: `mixpul --help` waits for it.
+"""
+
+import csv
+import inspect
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import asdict, dataclass, fields, is_dataclass
+from difflib import get_close_matches
+from enum import StrEnum
+from functools import wraps
+from pathlib import Path
+from typing import Annotated, Any, get_type_hints
+
+import typer
+
+from mixpul._names import METHODS
+
+__all__ = [
+    "FitOutputs",
+    "ForceOption",
+    "JsonOption",
+    "LabelOption",
+    "Method",
+    "MissingLabelOption",
+    "ModelArgument",
+    "PositiveOption",
+    "Reading",
+    "ScoreOutputs",
+    "SeedOption",
+    "SetOption",
+    "TableArgument",
+    "TableOptions",
+    "ThresholdOption",
+    "check_choice",
+    "choices_option",
+    "expand_groups",
+    "parse_names",
+    "parse_threshold",
+]
+
+# -- values ---------------------------------------------------------------------------------
+
+
+# The members are not known to a type checker: the registry is read when the program runs.
+Method = StrEnum("Method", {name: name for name in METHODS})  # type: ignore[misc]
+
+
+def parse_names(text: str) -> list[str]:
+    """Split names at commas; a name that holds a comma goes in double quotes."""
+    cells = next(csv.reader([text], skipinitialspace=True), [])
+    return [name.strip() for name in cells if name.strip()]
+
+
+def names_option(about: str) -> Any:
+    """Declare an option that takes a list of any names."""
+    return typer.Option(metavar="A,B", parser=parse_names, help=about)
+
+
+def choices_option(known: Iterable[str]) -> Any:
+    """Declare an option that takes some of the `known` names, or 'all' of them."""
+    known = list(known)
+
+    def parse_choices(text: str) -> list[str]:
+        names = parse_names(text)
+        if names == ["all"]:
+            return known
+        if not names:
+            raise typer.BadParameter(f"The list is empty; name some of {', '.join(known)}, or all.")
+        for name in names:
+            check_choice(name, known, "choice")
+        return list(dict.fromkeys(names))
+
+    about = f"Some of {', '.join(known)}; or all."
+    return typer.Option(metavar="A,B", parser=parse_choices, help=about)
+
+
+def check_choice(name: str, known: Iterable[str], kind: str) -> None:
+    """Refuse a name that is not among the `known` ones; suggest the nearest."""
+    known = list(known)
+    if name not in known:
+        near = get_close_matches(name, known, n=1)
+        hint = f"did you mean {near[0]}?" if near else f"there are {', '.join(known)}."
+        raise typer.BadParameter(f"There is no {kind} {name!r}; {hint}")
+
+
+def parse_threshold(text: str) -> float | str:
+    """Return a number, or one of the names 'prior' and 'recall=SHARE' as it was typed."""
+    name, sign, number = text.partition("=")
+    try:
+        if text == "prior" or (name == "recall" and sign and 0 < float(number) <= 1):
+            return text
+        if 0 <= float(text) <= 1:
+            return float(text)
+    except ValueError:
+        pass
+    raise typer.BadParameter(
+        f"A threshold is a number from 0 to 1, prior, or recall=SHARE such as recall=0.9; got "
+        f"{text!r}."
+    )
+
+
+# -- single options -------------------------------------------------------------------------
+
+TableArgument = Annotated[
+    str, typer.Argument(metavar="TABLE", help="CSV, Parquet or Feather file; - is standard input.")
+]
+ModelArgument = Annotated[
+    Path, typer.Argument(metavar="MODEL", help="Written by `mixpul fit` or `mixpul fit-images`.")
+]
+LabelOption = Annotated[str, typer.Option(help="Column that says which rows are known positives.")]
+PositiveOption = Annotated[
+    str | None,
+    typer.Option(
+        help="Its value that means labeled positive; by default 1, true, yes and the like."
+    ),
+]
+MissingLabelOption = Annotated[
+    bool, typer.Option("--missing-is-unlabeled", help="A missing label means unlabeled.")
+]
+IdOption = Annotated[str | None, typer.Option("--id", help="Column that names the rows.")]
+SeedOption = Annotated[int, typer.Option(min=0, help="The same seed gives the same result.")]
+ForceOption = Annotated[bool, typer.Option("--force", help="Replace output files that exist.")]
+JsonOption = Annotated[
+    bool, typer.Option("--json", help="Print the result as JSON on standard output.")
+]
+SetOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--set",
+        metavar="NAME=VALUE",
+        help="A setting of the method, such as n_epochs=10; may be given several times.",
+    ),
+]
+# Any, here and below: a parser turns the text of the default into a value of another type.
+ThresholdOption = Annotated[
+    Any,
+    typer.Option(
+        metavar="THRESHOLD",
+        parser=parse_threshold,
+        help="Score above which one is called positive: a number, prior (as many as there "
+        "should be positives), or recall=0.9.",
+    ),
+]
+
+# -- groups ---------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class TableOptions:
+    """The columns of a table to learn from: the label, the name of a row, and the others."""
+
+    label: LabelOption
+    positive: PositiveOption = None
+    missing_is_unlabeled: MissingLabelOption = False
+    id_column: IdOption = None
+    drop: Annotated[Any, names_option("Columns to leave out.")] = ""
+    keep: Annotated[Any, names_option("Columns to use even if they look like ids.")] = ""
+    categorical: Annotated[Any, names_option("Columns of numbers that are codes.")] = ""
+
+
+READING = "How CSV files are written"
+
+
+@dataclass(frozen=True)
+class Reading:
+    """How CSV files are written, as far as it was said."""
+
+    delimiter: Annotated[
+        str | None, typer.Option(help="Found out by default.", rich_help_panel=READING)
+    ] = None
+    encoding: Annotated[
+        str | None, typer.Option(help="By default utf-8.", rich_help_panel=READING)
+    ] = None
+    decimal: Annotated[
+        str | None, typer.Option(help="Decimal sign, by default a point.", rich_help_panel=READING)
+    ] = None
+    missing: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="A cell that stands for a missing value; may be given several times.",
+            rich_help_panel=READING,
+        ),
+    ] = None
+
+    def to_arguments(self) -> dict[str, Any]:
+        """Return what was said, as arguments of `read_table` and `stream_table`."""
+        return {name: value for name, value in asdict(self).items() if value}
+
+    def fill_from(self, fitted: Mapping[str, Any]) -> "Reading":
+        """Take what was not said from the way the table of the fit was read."""
+        return Reading(**{**fitted, **self.to_arguments()})
+
+
+@dataclass(frozen=True)
+class FitOutputs:
+    """What becomes of a fit."""
+
+    model: Annotated[Path, typer.Option("-o", "--out", help="The model file to write.")] = Path(
+        "model.mixpul"
+    )
+    report: Annotated[
+        Path | None, typer.Option(help="Also write a page (HTML) to look at and to show.")
+    ] = None
+    force: ForceOption = False
+    as_json: JsonOption = False
+
+
+@dataclass(frozen=True)
+class ScoreOutputs:
+    """What becomes of scores."""
+
+    out: Annotated[
+        str,
+        typer.Option(
+            "-o", "--out", help="File to write (.parquet, .feather, .csv); - is standard output."
+        ),
+    ]
+    threshold: ThresholdOption = None
+    force: ForceOption = False
+    as_json: JsonOption = False
+
+
+def expand_groups(command: Callable[..., None]) -> Callable[..., None]:
+    """Return the command with the fields of its groups as options of their own.
+
+    Examples
+    --------
+    >>> def show(table: str, reading: Reading) -> None: ...
+    >>> list(inspect.signature(expand_groups(show)).parameters)
+    ['table', 'delimiter', 'encoding', 'decimal', 'missing']
+    """
+    declared = inspect.signature(command).parameters
+    groups = {name: p.annotation for name, p in declared.items() if is_dataclass(p.annotation)}
+    options: list[inspect.Parameter] = []
+    for name, parameter in declared.items():
+        if name in groups:
+            options += inspect.signature(groups[name]).parameters.values()
+        else:
+            options.append(parameter)
+
+    @wraps(command)
+    def run(**typed: Any) -> None:
+        for name, group in groups.items():
+            typed[name] = group(**{field.name: typed.pop(field.name) for field in fields(group)})
+        command(**typed)
+
+    # By keyword, so that those without a default may follow those with one.
+    options = [option.replace(kind=inspect.Parameter.KEYWORD_ONLY) for option in options]
+    run.__signature__ = inspect.Signature(options)  # type: ignore[attr-defined]
+    run.__annotations__ = {option.name: option.annotation for option in options}
+    return run
