@@ -22,15 +22,11 @@ from mixpul.assess._checks import (
     check_simple,
 )
 from mixpul.assess._columns import Shuffled, _text
-from mixpul.assess._comparison import _advice
-from mixpul.assess._curves import (
-    prior_estimates,
-    recall_cut,
-    suggested_cuts,
-    threshold_curves,
-)
 from mixpul.assess._scar import _loss
 from mixpul.assess._scores import auc_difference
+from mixpul.assess.comparison import _advice
+from mixpul.assess.priors import estimate_priors
+from mixpul.assess.thresholds import draw_curves, find_recall_threshold, suggest_thresholds
 from mixpul.metrics import Estimate, PURates, auc_interval, pu_auc_score, pu_interval
 from mixpul.tables import Leak, TableInput
 
@@ -261,13 +257,13 @@ PRIOR = Estimate(0.3, 0.02, 0.26, 0.34)
 
 def curves_of(is_positive, scores):
     scores = np.asarray(scores, dtype=np.float32)
-    cuts = suggested_cuts(is_positive, scores, PRIOR.value)
+    cuts = suggest_thresholds(is_positive, scores, PRIOR.value)
     random = np.random.default_rng(0)
-    return cuts, threshold_curves(is_positive, scores, PRIOR, cuts, random)
+    return cuts, draw_curves(is_positive, scores, PRIOR, cuts, random)
 
 
 def cut_for(curves, recall):
-    return recall_cut(curves["threshold"], curves["recall"]["value"], recall)
+    return find_recall_threshold(curves["threshold"], curves["recall"]["value"], recall)
 
 
 @pytest.fixture(scope="module")
@@ -353,7 +349,7 @@ def test_the_prior_is_read_from_scores_and_stays_within_its_interval():
     random = np.random.default_rng(0)
     is_positive = np.arange(3000) < 500
     truth = is_positive | (random.random(3000) < 0.25)
-    prior = prior_estimates(random.normal(size=3000) + 4 * truth, is_positive, random)
+    prior = estimate_priors(random.normal(size=3000) + 4 * truth, is_positive, random)
     for name in ("bbe", "dedpul"):
         assert prior[name].value == pytest.approx(0.25, abs=0.04)
         assert prior[name].low <= prior[name].value <= prior[name].high
@@ -363,7 +359,7 @@ def test_the_prior_is_read_from_scores_and_stays_within_its_interval():
 
 def test_a_prior_of_next_to_nothing_is_one_row():
     is_positive = np.arange(60) < 50
-    prior = prior_estimates(np.where(is_positive, 5.0, -5.0), is_positive, np.random.default_rng(0))
+    prior = estimate_priors(np.where(is_positive, 5.0, -5.0), is_positive, np.random.default_rng(0))
     assert prior["dedpul"].value < 0.1
     assert prior["used"] == 0.1
 

@@ -16,17 +16,14 @@ from numpy.testing import assert_array_equal
 from typer.testing import CliRunner
 
 from browser import contrast
-from mixpul import MixPULClassifier, cli, load, picture_commands, save
+from mixpul import MixPULClassifier, cli, load, save
 from mixpul.assess import assess
-from mixpul.assess._scores import PICTURE_METHODS, as_picture_classifier, picture_epochs
-from mixpul.images import (
-    LEAST_SIZE,
-    Skipped,
-    label_pictures,
-    read_pictures,
-    stream_pictures,
-    thumbnails,
-)
+from mixpul.assess._scores import as_image_classifier
+from mixpul.cli import fit_images as fit_images_module
+from mixpul.cli.app import PictureMethod, PictureNet
+from mixpul.images import Skipped, label_images, make_thumbnails, read_images, stream_images
+from mixpul.images.defaults import SETTINGS_BY_METHOD, count_image_epochs
+from mixpul.images.reading import LEAST_SIZE
 from mixpul.nets import NETS
 from mixpul.pages import table_page
 from mixpul.pages.numbers import score_text
@@ -100,7 +97,7 @@ def content(work):
 
 
 def read_one(folder, **options):
-    (only,) = read_pictures(folder, **({"size": 12} | options)).pixels
+    (only,) = read_images(folder, **({"size": 12} | options)).pixels
     return only
 
 
@@ -148,7 +145,7 @@ def test_sixteen_bits_are_scaled_to_eight(tmp_path, name):
 def test_numbers_without_a_range_are_refused_rather_than_guessed(tmp_path):
     Image.fromarray(np.ones((12, 12), dtype=np.float32)).save(tmp_path / "a.tif")
     with pytest.raises(ValueError, match=r"'a.tif', .*save it with 8 or 16 bits"):
-        read_pictures(tmp_path, size=12)
+        read_images(tmp_path, size=12)
 
 
 def test_the_side_that_the_camera_calls_up_is_up(tmp_path):
@@ -171,7 +168,7 @@ def test_another_size_is_resized_from_the_square_in_the_middle(tmp_path):
     wide.paste((0, 255, 0), (24, 0, 72, 48))
     wide.paste((0, 0, 255), (36, 12, 60, 36))  # half of the square, in the middle of it
     wide.save(tmp_path / "a.png")
-    found = read_pictures(tmp_path, size=12)
+    found = read_images(tmp_path, size=12)
     assert found.is_resized == [True]
     assert found.pixels[0, 0].max() < 20  # nothing is left of the red sides
     blue = found.pixels[0, 2] > 128
@@ -185,14 +182,14 @@ def test_a_large_jpeg_is_the_same_whether_decoded_small_or_not(tmp_path):
     smooth = smooth.resize((640, 640), Image.Resampling.BICUBIC)
     for name in ("a.jpg", "b.png"):
         smooth.save(tmp_path / name)
-    small, full = read_pictures(tmp_path, size=16).pixels.astype(int)
+    small, full = read_images(tmp_path, size=16).pixels.astype(int)
     assert abs(small - full).max() <= 6
 
 
 def test_odd_pictures_can_be_skipped(tmp_path):
     picture().save(tmp_path / "a.png")
     picture(size=(12, 14)).save(tmp_path / "b.png")
-    found = read_pictures(tmp_path, size=12, odd="skip")
+    found = read_images(tmp_path, size=12, odd="skip")
     assert found.names == ["a.png"]
     assert found.skipped == [Skipped("b.png", "is 12 x 14, not 12 x 12")]
 
@@ -215,11 +212,11 @@ def jpeg():
 
 BROKEN = {
     "empty": (lambda: b"", "is empty"),
-    "text": (lambda: b"hello, I am no picture", "is no picture that can be read"),
+    "text": (lambda: b"hello, I am no picture", "is not an image that can be read"),
     "truncated": (lambda: jpeg()[:-400], "is broken or cannot be read .*truncated"),
     "no-body": (lambda: jpeg()[:30], "is broken or cannot be read"),
     "bomb": (bomb, "too large"),
-    "postscript": (lambda: b"%!PS-Adobe-3.0 EPSF-3.0\n", "is no picture that can be read"),
+    "postscript": (lambda: b"%!PS-Adobe-3.0 EPSF-3.0\n", "is not an image that can be read"),
 }
 
 
@@ -228,7 +225,7 @@ def test_a_file_that_cannot_be_read_is_skipped_with_the_reason(tmp_path, what):
     make, reason = BROKEN[what]
     (tmp_path / "bad.jpg").write_bytes(make())
     picture().save(tmp_path / "good.png")
-    found = read_pictures(tmp_path, size=12)
+    found = read_images(tmp_path, size=12)
     assert found.names == ["good.png"]
     (skipped,) = found.skipped
     assert skipped.picture == "bad.jpg"
@@ -240,7 +237,7 @@ def test_what_is_no_file_and_what_may_not_be_read_is_skipped(tmp_path):
     (tmp_path / "broken-link.png").symlink_to(tmp_path / "nowhere")
     os.mkfifo(tmp_path / "pipe.png")  # reading it would never end
     (tmp_path / "phone.HEIC").write_bytes(b"..")
-    found = read_pictures(tmp_path, size=12)
+    found = read_images(tmp_path, size=12)
     assert found.names == ["good.png"]
     reasons = dict(found.skipped)
     assert set(reasons) == {"broken-link.png", "pipe.png", "phone.HEIC"}
@@ -252,7 +249,7 @@ def test_what_is_no_file_and_what_may_not_be_read_is_skipped(tmp_path):
 def test_a_folder_that_may_not_be_looked_into_is_named(tmp_path):
     picture().save(tmp_path / "good.png")
     (tmp_path / "closed").mkdir(mode=0o000)
-    assert read_pictures(tmp_path, size=12).skipped[0].picture == "closed"
+    assert read_images(tmp_path, size=12).skipped[0].picture == "closed"
 
 
 # -- folders --------------------------------------------------------------------------------
@@ -265,25 +262,25 @@ def test_folders_are_read_to_the_bottom_in_the_order_of_the_paths(tmp_path):
         picture((10 * number,) * 3).save(tmp_path / name)
     (tmp_path / "readme.md").write_text("not looked at")
     (tmp_path / "b" / "loop").symlink_to(tmp_path)
-    found = read_pictures(tmp_path, size=12)
+    found = read_images(tmp_path, size=12)
     assert found.names == sorted(names) == ["Z.png", "a.PNG", "b.png", "b/a.png", "b/c/x.jpg"]
     assert found.skipped == []
 
 
 def test_a_name_that_is_no_text_is_written_out(tmp_path):
     picture().save(os.fsencode(tmp_path) + b"/caf\xe9.png", "PNG")
-    (name,) = read_pictures(tmp_path, size=12).names
+    (name,) = read_images(tmp_path, size=12).names
     assert name == "caf\\xe9.png"
 
 
 def test_parts_have_as_many_pictures_as_a_network_scores_at_once(tmp_path, monkeypatch):
     fill(tmp_path / "a", 0, 10, seed=0)
     (tmp_path / "a" / "0000.png").write_bytes(b"")
-    monkeypatch.setattr("mixpul.images.IMAGES_PER_PASS", 4)
-    parts = list(stream_pictures(tmp_path / "a", size=12))
+    monkeypatch.setattr("mixpul.images.reading.IMAGES_PER_PASS", 4)
+    parts = list(stream_images(tmp_path / "a", size=12))
     assert [len(part.names) for part in parts] == [4, 4, 2]
     assert [len(part.skipped) for part in parts] == [1, 0, 0]
-    whole = read_pictures(tmp_path / "a", size=12)
+    whole = read_images(tmp_path / "a", size=12)
     assert_array_equal(np.concatenate([part.pixels for part in parts]), whole.pixels)
     assert whole.names == [f"{number:03d}.png" for number in range(10)]
 
@@ -293,12 +290,12 @@ def test_a_file_in_both_folders_is_positive_only_and_folders_may_be_nested(tmp_p
     known = tmp_path / "all" / "known"
     known.mkdir()
     (known / "mine.png").write_bytes((tmp_path / "all" / "001.png").read_bytes())
-    found = label_pictures(known, tmp_path / "all", size=12)
+    found = label_images(known, tmp_path / "all", size=12)
     assert found.names == ["mine.png", "000.png", "002.png", "003.png", "004.png"]
     assert found.is_positive.tolist() == [True, False, False, False, False]
     assert found.twins == ["001.png", "known/mine.png"]
-    with pytest.raises(ValueError, match=r"Every picture of .*known' is also in"):
-        label_pictures(tmp_path / "all", known, size=12)
+    with pytest.raises(ValueError, match=r"Every image of .*known' is also in"):
+        label_images(tmp_path / "all", known, size=12)
 
 
 def test_copies_within_a_folder_are_counted(tmp_path):
@@ -306,7 +303,7 @@ def test_copies_within_a_folder_are_counted(tmp_path):
     fill(tmp_path / "unlabeled", 0, 3, seed=1)
     copy = (tmp_path / "unlabeled" / "000.png").read_bytes()
     (tmp_path / "unlabeled" / "copy.png").write_bytes(copy)
-    assert label_pictures(tmp_path / "known", tmp_path / "unlabeled", size=12).n_repeated == 1
+    assert label_images(tmp_path / "known", tmp_path / "unlabeled", size=12).n_repeated == 1
 
 
 def test_the_fingerprint_is_of_the_content_and_not_of_the_names(tmp_path):
@@ -314,7 +311,7 @@ def test_the_fingerprint_is_of_the_content_and_not_of_the_names(tmp_path):
     fill(tmp_path / "unlabeled", 0, 3, seed=1)
 
     def fingerprint():
-        return label_pictures(tmp_path / "known", tmp_path / "unlabeled", size=12).fingerprint
+        return label_images(tmp_path / "known", tmp_path / "unlabeled", size=12).fingerprint
 
     before = fingerprint()
     (tmp_path / "known" / "000.png").rename(tmp_path / "known" / "z.png")
@@ -324,11 +321,11 @@ def test_the_fingerprint_is_of_the_content_and_not_of_the_names(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("options", "words"), [({"size": 7}, "from 8 on; got 7"), ({"odd": "crop"}, "got 'crop'")]
+    ("options", "words"), [({"size": 7}, "at least 8; got 7"), ({"odd": "crop"}, "got 'crop'")]
 )
 def test_what_cannot_be_wanted_is_refused(tmp_path, options, words):
     with pytest.raises(ValueError, match=words):
-        read_pictures(tmp_path, **options)
+        read_images(tmp_path, **options)
 
 
 def test_the_least_size_is_that_of_the_network():
@@ -340,7 +337,7 @@ def test_the_least_size_is_that_of_the_network():
 def test_thumbnails_show_the_pictures(tmp_path):
     original = noisy(np.random.default_rng(0), positive=True, size=64)
     original.save(tmp_path / "a.png")
-    shown, none = thumbnails([tmp_path / "a.png", tmp_path / "gone.png"])
+    shown, none = make_thumbnails([tmp_path / "a.png", tmp_path / "gone.png"])
     assert none is None
     assert_array_equal(decoded(shown), np.asarray(original))
 
@@ -355,7 +352,7 @@ def decoded(address):
 
 
 def test_assess_takes_pictures_and_asks_them_what_they_can_tell(work):
-    data = label_pictures(work / "known", work / "unlabeled", size=12)
+    data = label_images(work / "known", work / "unlabeled", size=12)
     model = MixPULClassifier(net="small-conv", n_epochs=1, cross_fitting=2, random_state=0)
     found = assess(model, data.pixels, data.is_positive, ids=data.names)
     assert isinstance(found.model, MixPULClassifier)
@@ -389,8 +386,8 @@ def test_methods_for_pictures_are_named_and_others_refused():
     pixels = np.zeros((10, 3, 8, 8), dtype=np.uint8)
     with pytest.raises(ValueError, match=r"one of mixpul, nnpu, upu, vpu, or .*; got 'wsvm'"):
         assess("wsvm", pixels, np.arange(10) < 5)
-    assert [method.value for method in cli.PictureMethod] == list(PICTURE_METHODS)
-    assert {net.value for net in cli.PictureNet} < set(NETS)
+    assert [method.value for method in PictureMethod] == list(SETTINGS_BY_METHOD)
+    assert {net.value for net in PictureNet} < set(NETS)
 
 
 # -- fit-images -----------------------------------------------------------------------------
@@ -404,7 +401,7 @@ def test_the_help_shows_an_example_that_is_accepted(command, monkeypatch):
     example = re.search(rf"Example: mixpul ({command} .*\S)", shown.output)[1]
     asked = []
     name = command.replace("-", "_")
-    monkeypatch.setattr(picture_commands, name, lambda **typed: asked.append(typed))
+    monkeypatch.setattr(f"mixpul.cli.{name}.{name}", lambda **typed: asked.append(typed))
     assert CliRunner().invoke(cli.app, shlex.split(example)).exit_code == 0
     assert len(asked) == 1
 
@@ -422,7 +419,7 @@ def test_fit_says_how_good_it_is_and_writes_model_and_page(work, tmp_path):
 
 def test_what_was_skipped_resized_or_twice_there_is_told(work, content):
     told = (work / "fit.err").read_text()
-    assert "mixpul: skipped: unlabeled/broken.png is no picture that can be read" in told
+    assert "mixpul: skipped: unlabeled/broken.png is not an image that can be read" in told
     assert "mixpul: In both folders, so taken as positive only: twin.png.\n" in told
     data = content["data"]
     assert data["twins"] == ["twin.png"]
@@ -441,7 +438,7 @@ def test_copies_are_a_reason_for_doubt(work, tmp_path):
     (tmp_path / "known" / "copy.png").write_bytes((work / "known" / "003.png").read_bytes())
     result = fit(tmp_path, tmp_path / "model", "--json")
     assert result.code == 0, result.err
-    assert "warning: Some pictures are there more than once (copies: 1)." in result.err
+    assert "warning: Some images are there more than once (copies: 1)." in result.err
     assert "more than once" in json.loads(result.out)["warnings"][0]
 
 
@@ -452,7 +449,7 @@ def test_the_same_pictures_and_seed_give_the_same_model_to_the_bit(work, tmp_pat
     assert (tmp_path / "other").read_bytes() != (work / "model.mixpul").read_bytes()
 
 
-@pytest.mark.parametrize("method", sorted(set(PICTURE_METHODS) - {"mixpul"}))
+@pytest.mark.parametrize("method", sorted(set(SETTINGS_BY_METHOD) - {"mixpul"}))
 def test_other_methods_can_be_fitted(work, tmp_path, method):
     more = ["--set", "prior=0.3"] if method == "upu" else []  # nnpu estimates it
     result = fit(work, tmp_path / "model", "--method", method, *more)
@@ -471,18 +468,28 @@ def test_settings_for_pictures_can_be_changed_and_the_rest_has_defaults(work):
 
 def test_few_pictures_are_gone_through_often_and_many_three_times():
     # Two thirds of 480 are five batches of 64: twelve epochs make sixty steps.
-    assert [picture_epochs(n) for n in (10, 480, 1_000_000)] == [60, 12, 3]
+    assert [count_image_epochs(n) for n in (10, 480, 1_000_000)] == [60, 12, 3]
 
 
 def test_the_number_of_epochs_follows_the_number_of_pictures_unless_given(
     work, tmp_path, monkeypatch
 ):
-    monkeypatch.setattr(picture_commands._fit, "picture_epochs", {61: 3}.__getitem__)
+    counted = []
+    monkeypatch.setattr(
+        fit_images_module,
+        "count_image_epochs",
+        lambda n, **settings: counted.append((n, settings)) or 3,
+    )
     fewer = [word for word in SETTINGS if "n_epochs" not in word][1:]
     assert fit(work, tmp_path / "model", settings=fewer).code == 0
     assert load(tmp_path / "model").n_epochs == 3
-    by_name = as_picture_classifier("upu", seed=5, n_unlabeled=61)
-    assert (by_name.n_epochs, by_name.model, by_name.random_state) == (picture_epochs(61), "mlp", 5)
+    assert counted == [(61, {"batch_size": 16, "cross_fitting": 2})]
+    by_name = as_image_classifier("upu", seed=5, n_unlabeled=61)
+    assert (by_name.n_epochs, by_name.model, by_name.random_state) == (
+        count_image_epochs(61),
+        "mlp",
+        5,
+    )
 
 
 # -- predict-images -------------------------------------------------------------------------
@@ -492,12 +499,12 @@ def test_scores_of_another_process_are_those_of_the_python_api(work, tmp_path):
     scores = tmp_path / "scores.csv"
     done = typed("predict-images", work / "model.mixpul", work / "new", "-o", scores)
     assert done.returncode == 0, done.stderr
-    data = label_pictures(work / "known", work / "unlabeled", size=12)
+    data = label_images(work / "known", work / "unlabeled", size=12)
     mine = MixPULClassifier(
-        **(PICTURE_METHODS["mixpul"] | {"n_epochs": 2, "cross_fitting": 2, "batch_size": 16}),
+        **(SETTINGS_BY_METHOD["mixpul"] | {"n_epochs": 2, "cross_fitting": 2, "batch_size": 16}),
         random_state=0,
     ).fit(data.pixels, data.is_positive)
-    new = read_pictures(work / "new", size=12)
+    new = read_images(work / "new", size=12)
     table = read_table(scores)
     assert table.columns.tolist() == ["picture", "score", "predicted"]
     assert table["picture"].tolist() == new.names
@@ -522,7 +529,7 @@ def test_pictures_are_prepared_for_prediction_as_they_were_for_the_fit(work, tmp
 def test_more_pictures_than_fit_into_one_pass_have_the_same_scores(work, tmp_path, monkeypatch):
     whole, parts = tmp_path / "whole.csv", tmp_path / "parts.csv"
     assert run("predict-images", work / "model.mixpul", work / "new", "-o", whole).code == 0
-    monkeypatch.setattr("mixpul.images.IMAGES_PER_PASS", 10)
+    monkeypatch.setattr("mixpul.images.reading.IMAGES_PER_PASS", 10)
     assert run("predict-images", work / "model.mixpul", work / "new", "-o", parts).code == 0
     one, other = (read_table(path) for path in (whole, parts))
     assert one["picture"].tolist() == other["picture"].tolist()
@@ -554,7 +561,7 @@ def test_unreadable_pictures_are_listed_and_left_out(work, tmp_path):
 
 
 def test_a_model_saved_in_python_scores_folders_too(work, tmp_path):
-    data = label_pictures(work / "known", work / "unlabeled", size=12)
+    data = label_images(work / "known", work / "unlabeled", size=12)
     quick = MixPULClassifier(net=(4,), n_epochs=1, cross_fitting=None, random_state=0)
     save(quick.fit(data.pixels, data.is_positive), tmp_path / "mine")
     scores = tmp_path / "scores.csv"
@@ -590,11 +597,11 @@ def bad(work, tmp_path):
     [
         ("known", "nowhere", "There is no folder .*nowhere'; check the path"),
         ("nowhere", "unlabeled", "There is no folder"),
-        ("file", "unlabeled", "is a file; name the folder that holds the pictures"),
-        ("known", "known", "both as the folder of positives and as that of unlabeled pictures"),
+        ("file", "unlabeled", "is a file; name the folder that holds the images"),
+        ("known", "known", "both as the folder of positives and as that of unlabeled images"),
         ("known", "../known/../known", "both as the folder"),
-        ("bare", "unlabeled", "There is no picture in .*bare'; files named .jpg, .jpeg"),
-        ("known", "broken", "None of the 1 pictures in .*broken' can be used; .*'a.png', is empty"),
+        ("bare", "unlabeled", "There is no image in .*bare'; mixpul reads files named .jpg, .jpeg"),
+        ("known", "broken", "None of the 1 images in .*broken' can be used; .*'a.png', is empty"),
     ],
 )
 def test_folders_to_learn_from_are_refused_in_one_sentence(work, bad, positive, unlabeled, words):
@@ -619,7 +626,7 @@ def test_a_folder_to_score_is_refused_in_one_sentence(work, bad, name):
 @pytest.mark.parametrize("which", ["-o", "--report"])
 def test_an_output_that_exists_is_refused_before_any_work(work, tmp_path, which, monkeypatch):
     (tmp_path / "there").write_text("mine")
-    monkeypatch.setattr(picture_commands._fit, "label_pictures", None)
+    monkeypatch.setattr(fit_images_module, "label_images", None)
     result = fit(work, tmp_path / "model", which, tmp_path / "there")
     assert result.code == 1
     assert_one_sentence(result.err)

@@ -9,7 +9,17 @@ from collections.abc import Iterator, MutableMapping
 from importlib import import_module
 from typing import Any
 
-__all__ = ["METHODS", "MINERS", "NETS", "PRESETS", "PRIORS", "Registry", "find_object"]
+__all__ = [
+    "IMAGE_METHODS",
+    "IMAGE_NETS",
+    "METHODS",
+    "MINERS",
+    "NETS",
+    "PRESETS",
+    "PRIORS",
+    "Registry",
+    "find_object",
+]
 
 
 def find_object(place: str) -> Any:
@@ -105,6 +115,8 @@ NETS = Registry(
 )
 # Networks for images; the others take rows of numbers.
 IMAGE_NETS = ("small-conv", "allconv13")
+# Methods that learn from images by name; `images/defaults.py` has their settings.
+IMAGE_METHODS = ("mixpul", "nnpu", "upu", "vpu")
 
 # The target of the paper's experiments by the way CIFAR-10 is learned: as published, made for a
 # GPU, or within minutes on a CPU.

@@ -4,7 +4,8 @@ Tables are prepared by `mixpul.tables.TableInput`: ``pip install 'mixpul[tables]
 """
 
 from mixpul._names import METHODS
-from mixpul.assess._assessment import Assessment, assess
-from mixpul.assess._comparison import Comparison, compare
+from mixpul.assess.assessment import Assessment, assess
+from mixpul.assess.comparison import Comparison, compare
+from mixpul.assess.source import Source
 
-__all__ = ["METHODS", "Assessment", "Comparison", "assess", "compare"]
+__all__ = ["METHODS", "Assessment", "Comparison", "Source", "assess", "compare"]

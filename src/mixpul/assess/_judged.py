@@ -15,6 +15,7 @@ from mixpul.assess._columns import (
     shuffled_scores,
 )
 from mixpul.assess._scores import OutOfFold, simple_scores
+from mixpul.assess.source import Source
 from mixpul.tables import TableInput, leaks
 
 N_PICTURES = 24  # of the highest-scored ones, and of the lowest-scored ones
@@ -38,6 +39,7 @@ def judge_table(
     random: np.random.Generator,
     advance: Callable[[dict[str, float]], None],
     *,
+    source: Source,
     table: TableInput,
     frame: Any,
     rows: NDArray[np.float32],
@@ -55,9 +57,7 @@ def judge_table(
     return Judged(
         data={
             "unit": "row",
-            "label": None,
-            "positive": None,
-            "id": None,
+            **source.describe_table(),
             "columns": table.report_,
             "features": rows.shape[1],
         },
@@ -83,6 +83,7 @@ def judge_pictures(
     random: np.random.Generator,
     advance: Callable[[dict[str, float]], None],
     *,
+    source: Source,
     pixels: NDArray[np.uint8],
 ) -> Judged:
     """The highest-scored and the lowest-scored pictures; there are no columns to ask about."""
@@ -93,10 +94,7 @@ def judge_pictures(
         data={
             "unit": "picture",
             "shape": list(pixels.shape[1:]),
-            "odd": None,
-            "resized": None,
-            "twins": [],
-            "skipped": [],
+            **source.describe_images(),
         },
         checks=[scar_is_open()],
         top=_entries(found, order[:n_top], ids),

@@ -17,27 +17,11 @@ from sklearn.pipeline import Pipeline, make_pipeline
 from mixpul._names import METHODS
 from mixpul._util.progress import progress_bar
 from mixpul.base import PUClassifier
+from mixpul.images.defaults import SETTINGS_BY_METHOD, count_image_epochs
 from mixpul.metrics import Estimate
 from mixpul.metrics.ranking import components
 from mixpul.tables import TableInput
 from mixpul.training import as_rows, score_rows
-
-# What networks for pictures are trained with, for minutes on one core.
-PICTURE_SETTINGS: dict[str, Any] = {
-    "net": "small-conv",
-    "augment": ("flip", "shift"),
-    "batch_size": 64,
-    "cross_fitting": 3,
-}
-# Fewer are not enough to tell shapes apart, however often each picture is seen.
-STEPS_FOR_PICTURES, PASSES_OVER_PICTURES = 60, 3
-# The methods that can be asked to learn from pictures by name, and their settings.
-PICTURE_METHODS: dict[str, dict[str, Any]] = {
-    "mixpul": PICTURE_SETTINGS,
-    "nnpu": PICTURE_SETTINGS,
-    "upu": PICTURE_SETTINGS | {"model": "mlp"},
-    "vpu": PICTURE_SETTINGS,
-}
 
 LEVEL = 0.95
 N_FOLDS = 5
@@ -59,6 +43,17 @@ class OutOfFold(NamedTuple):
         return expit(self.scores)
 
 
+def fit_whole(classifier: Any, rows: NDArray, is_positive: NDArray[np.bool_], verbose: int) -> None:
+    """Fit the classifier on all rows, in place; it shows its progress if `verbose` says so."""
+    shows_itself = "verbose" in classifier.get_params()
+    given = classifier.get_params().get("verbose")
+    if shows_itself:
+        classifier.set_params(verbose=verbose)
+    classifier.fit(rows, is_positive.astype(int))
+    if shows_itself:
+        classifier.set_params(verbose=given)
+
+
 def out_of_fold(
     classifier: Any,
     rows: NDArray,
@@ -67,14 +62,8 @@ def out_of_fold(
     seed: int,
     verbose: int,
 ) -> OutOfFold:
+    """Score each row by a fit that has not seen it; `classifier` is fitted on all rows."""
     labels = is_positive.astype(int)
-    shows_itself = "verbose" in classifier.get_params()
-    given = classifier.get_params().get("verbose")
-    if shows_itself:
-        classifier.set_params(verbose=verbose)
-    classifier.fit(rows, labels)
-    if shows_itself:
-        classifier.set_params(verbose=given)
     if hasattr(classifier, "oof_scores_"):
         scorers = [_net_scorer(net) for net in classifier.net_.members]
         return OutOfFold(classifier, classifier.oof_scores_, classifier.oof_folds_, scorers)
@@ -147,18 +136,11 @@ def as_classifier(model: str | BaseEstimator, seed: int) -> PUClassifier:
     return _seeded(model, seed, METHODS)
 
 
-def as_picture_classifier(model: str | BaseEstimator, seed: int, n_unlabeled: int) -> PUClassifier:
-    if isinstance(model, str) and model in PICTURE_METHODS:
-        settings = PICTURE_METHODS[model] | {"n_epochs": picture_epochs(n_unlabeled)}
+def as_image_classifier(model: str | BaseEstimator, seed: int, n_unlabeled: int) -> PUClassifier:
+    if isinstance(model, str) and model in SETTINGS_BY_METHOD:
+        settings = SETTINGS_BY_METHOD[model] | {"n_epochs": count_image_epochs(n_unlabeled)}
         return METHODS[model](**settings, random_state=seed)
-    return _seeded(model, seed, PICTURE_METHODS)
-
-
-def picture_epochs(n_unlabeled: int) -> int:
-    """How often to go through the unlabeled pictures with `PICTURE_SETTINGS`."""
-    n_seen = n_unlabeled * (1 - 1 / PICTURE_SETTINGS["cross_fitting"])
-    steps = max(1, n_seen / PICTURE_SETTINGS["batch_size"])
-    return max(PASSES_OVER_PICTURES, round(STEPS_FOR_PICTURES / steps))
+    return _seeded(model, seed, SETTINGS_BY_METHOD)
 
 
 def _seeded(model: Any, seed: int, names: Iterable[str]) -> PUClassifier:

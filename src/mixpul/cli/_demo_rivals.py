@@ -16,7 +16,7 @@ from sklearn.preprocessing import FunctionTransformer, StandardScaler
 from threadpoolctl import threadpool_limits
 
 from mixpul import BaggingPUClassifier, MixPULClassifier, VPUClassifier, datasets
-from mixpul.assess import Assessment, assess
+from mixpul.assess import Assessment, Source, assess
 from mixpul.base import NeuralPUClassifier
 from mixpul.datasets import PUData
 from mixpul.metrics import Estimate, auc_interval
@@ -99,13 +99,11 @@ def assess_mails(mails: Mails, seed: int) -> Assessment:
     """Assess MixPUL on the mails as on a user's own table."""
     import pandas as pd
 
-    found = assess(
+    return assess(
         MixPULClassifier(random_state=seed, verbose=1),
         pd.DataFrame(mails.pu.X, columns=mails.columns),
         mails.pu.s,
+        source=Source("spambase, bundled", "labeled spam", positive="1", command="mixpul demo"),
         random_state=seed,
         verbose=1,
     )
-    found.data |= {"source": "spambase, bundled", "label": "labeled spam", "positive": "1"}
-    found.made["command"] = "mixpul demo"
-    return found

@@ -3,6 +3,7 @@
 import hashlib
 import shlex
 import sys
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -24,7 +25,7 @@ __all__ = [
     "digest_table",
     "load_table_model",
     "name_table",
-    "quote_command_line",
+    "quote_command",
     "read_labeled_table",
 ]
 
@@ -43,6 +44,8 @@ class LabeledTable:
         What the rows are called.
     input : TableInput
         Not fitted yet.
+    options : TableOptions
+        As they were given.
     """
 
     X: Any
@@ -50,6 +53,7 @@ class LabeledTable:
     positive: Any
     ids: list[Any] | None
     input: TableInput
+    options: TableOptions
 
 
 def read_labeled_table(table: str, options: TableOptions, reading: Reading) -> LabeledTable:
@@ -72,6 +76,7 @@ def read_labeled_table(table: str, options: TableOptions, reading: Reading) -> L
         input=TableInput(
             drop=left_out, keep=list(options.keep), categorical=list(options.categorical)
         ),
+        options=options,
     )
 
 
@@ -121,6 +126,6 @@ def digest_table(table: str) -> str | None:
         return f"sha256:{hashlib.file_digest(file, 'sha256').hexdigest()}"
 
 
-def quote_command_line() -> str:
-    """Return the command as it was typed."""
-    return f"mixpul {shlex.join(sys.argv[1:])}"
+def quote_command(words: Sequence[str] | None = None) -> str:
+    """Return a command of mixpul as one types it; by default the one that is running."""
+    return f"mixpul {shlex.join(sys.argv[1:] if words is None else words)}"

@@ -1,9 +1,8 @@
 """What is said: results on standard output, everything else on standard error."""
 
-import json
 import sys
 import warnings
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
@@ -13,6 +12,7 @@ __all__ = [
     "choose_verbosity",
     "format_interval",
     "note",
+    "note_skipped",
     "print_json",
     "say",
     "speak_warnings",
@@ -29,8 +29,16 @@ def note(sentence: str) -> None:
     print(f"mixpul: {sentence}", file=sys.stderr)
 
 
+def note_skipped(skipped: Iterable[tuple[str, str]]) -> None:
+    """Name the images that were left out, each with the reason."""
+    for image, reason in skipped:
+        note(f"skipped: {image} {reason}.")
+
+
 def print_json(content: Any) -> None:
     """Print `content` as JSON on standard output."""
+    import json
+
     print(json.dumps(content, indent=1, allow_nan=False))
 
 

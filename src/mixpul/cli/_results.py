@@ -1,63 +1,81 @@
-"""What `fit` and `fit-images` share: a classifier from its settings, and what becomes of a fit."""
+"""What `fit` and `fit-images` share: fit, save and assess a model, and show the results."""
 
-import ast
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-import typer
+from numpy.typing import NDArray
 from rich.markup import escape
 from rich.table import Table
+from sklearn.base import BaseEstimator
 
 from mixpul import save
 from mixpul._util.files import write_whole
-from mixpul.assess import METHODS, Assessment
-from mixpul.cli._inputs import check_among
-from mixpul.cli._outputs import told_if_full
-from mixpul.cli._words import interval, print_json, say
+from mixpul.assess import Assessment, Source, assess
+from mixpul.cli._messages import (
+    choose_verbosity,
+    format_interval,
+    note,
+    print_json,
+    say,
+    speak_warnings,
+)
+from mixpul.cli._outputs import explain_full_disk
+from mixpul.cli.options import FitOutputs
 
-__all__ = ["info_of_fit", "made_classifier", "write_fit"]
+__all__ = ["assess_and_save", "show_results", "write_page"]
 
-VERDICTS = {"good": "[green]good   [/]", "caution": "[yellow]caution[/]", "bad": "[red]bad    [/]"}
-SET_OTHERWISE = {
-    "random_state": "use --seed",
-    "verbose": "progress is shown on a terminal anyway",
-}
+COLOURS = {"good": "green", "caution": "yellow", "bad": "red"}
 
 
-def made_classifier(
-    method: str,
-    settings: Sequence[str] | None,
-    seed: int,
+def assess_and_save(
+    model: BaseEstimator,
+    X: Any,
+    is_positive: NDArray[np.bool_],
     *,
-    defaults: Mapping[str, Any],
-    set_otherwise: Mapping[str, str],
-) -> Any:
-    """The method with what was said by --set; `set_otherwise` has another way to say it."""
-    known = METHODS[method]().get_params()
-    values: dict[str, Any] = {}
-    for setting in settings or ():
-        name, sign, text = setting.partition("=")
-        if not sign:
-            raise typer.BadParameter(f"--set takes NAME=VALUE, such as n_epochs=10; got {setting}.")
-        if way := (SET_OTHERWISE | dict(set_otherwise)).get(name):
-            raise typer.BadParameter(f"--set {name}: {way}.")
-        check_among(name, known, f"--set: {method}", "setting")
-        try:
-            values[name] = ast.literal_eval(text)
-        except (ValueError, SyntaxError):
-            values[name] = text
-    classifier = METHODS[method](**(dict(defaults) | values), random_state=seed)
+    ids: Sequence[Any] | None,
+    source: Source,
+    seed: int,
+    path: Path,
+    info: dict[str, Any],
+) -> Assessment:
+    """Fit, save and assess the model; `info` is what the file should know about its input.
+
+    The file is written as soon as the model is fitted, and again with what the assessment found:
+    whatever fails after the training, the model is there.
+    """
+    saved = False
+
+    def save_at_once(fitted: Any) -> None:
+        nonlocal saved
+        with explain_full_disk(repr(str(path))):
+            save(fitted, path, info=info | {"fingerprint": source.fingerprint, "seed": seed})
+        saved = True
+
     try:
-        classifier._validate_params()
-    except ValueError as error:
-        raise typer.BadParameter(f"--set: {error}") from None
-    return classifier
+        with speak_warnings():
+            found = assess(
+                model,
+                X,
+                is_positive,
+                source=source,
+                ids=ids,
+                random_state=seed,
+                verbose=choose_verbosity(),
+                on_fitted=save_at_once,
+            )
+        with explain_full_disk(f"The assessment in {str(path)!r}", "Make room."):
+            save(found.model, path, info=info | _describe_fit(found.to_dict()))
+    except BaseException:
+        if saved:
+            note(f"The model {str(path)!r} is written, but without an assessment.")
+        raise
+    return found
 
 
-def info_of_fit(content: Mapping[str, Any]) -> dict[str, Any]:
-    """What the model file should know; no date and no path: equal models give equal files."""
+def _describe_fit(content: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what the model file should know; no date and no path: equal models, equal files."""
     curves = content["thresholds"]
     return {
         "thresholds": {
@@ -77,34 +95,32 @@ def info_of_fit(content: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def write_fit(
-    found: Assessment,
-    content: Mapping[str, Any],
-    *,
-    info: dict[str, Any],
-    page: str,
-    out: Path,
-    report: Path | None,
-    as_json: bool,
-    inputs: str,
-) -> None:
-    """Write the model and the page; print the JSON, or say what was found, `inputs` first."""
-    with told_if_full(repr(str(out))):
-        save(found.model, out, info=info)
-    if report:
-        way_out = f"The model {str(out)!r} is; make room and run the command again with --force."
-        with told_if_full(repr(str(report)), way_out):
-            write_whole(report, page.encode())
-    if as_json:
-        print_json(content)
+def write_page(page: str, outputs: FitOutputs) -> None:
+    """Write the page that was asked for."""
+    way_out = (
+        f"The model {str(outputs.model)!r} is; make room and run the command again with --force."
+    )
+    with explain_full_disk(repr(str(outputs.report)), way_out):
+        write_whole(str(outputs.report), page.encode())
+
+
+def show_results(found: Assessment, outputs: FitOutputs, inputs: str) -> None:
+    """Print the assessment as JSON, or say it in words; `inputs` says what was learned from."""
+    if outputs.as_json:
+        print_json(found.to_dict())
         return
-    _show(found, inputs)
-    say(f"Model: {escape(str(out))}")
-    if report:
-        say(f"Page: {escape(str(report))}")
+    _show_numbers(found, inputs)
+    say(_draw_thresholds(found))
+    width = max(map(len, COLOURS))
+    for check in found.checks:
+        verdict = f"[{COLOURS[check['verdict']]}]{check['verdict']:<{width}}[/]"
+        say(f"{verdict} {escape(check['name'])}: {escape(check['text'])}")
+    say(f"Model: {escape(str(outputs.model))}")
+    if outputs.report is not None:
+        say(f"Page: {escape(str(outputs.report))}")
 
 
-def _show(found: Assessment, inputs: str) -> None:
+def _show_numbers(found: Assessment, inputs: str) -> None:
     data, prior = found.data, found.prior
     units = f"{data['unit']}s"
     say(
@@ -112,19 +128,22 @@ def _show(found: Assessment, inputs: str) -> None:
         f"{inputs}; {found.method}, {found.folds} folds, {found.made['seconds']:.0f} s"
     )
     positives = f"Positives among the unlabeled {units}    "
-    say(f"{'PU-AUC out of fold':<{len(positives)}}{interval(found.pu_auc)}")
-    say(f"{positives}{interval(prior[prior['from']])}")
+    say(f"{'PU-AUC out of fold':<{len(positives)}}{format_interval(found.pu_auc)}")
+    say(f"{positives}{format_interval(prior[prior['from']])}")
     if found.corrected_auc:
-        say(f"{'AUC against negatives':<{len(positives)}}{interval(found.corrected_auc)}")
+        say(f"{'AUC against negatives':<{len(positives)}}{format_interval(found.corrected_auc)}")
+
+
+def _draw_thresholds(found: Assessment) -> Table:
+    """Return the suggested thresholds, and what is to be expected at each of them."""
     shown = Table()
-    for title in ("cut", "at", "recall", "precision", "F1", f"{units} flagged"):
-        shown.add_column(title, justify="left" if title == "cut" else "right")
+    units = f"{found.data['unit']}s"
+    for title in ("threshold", "at", "recall", "precision", "F1", f"{units} flagged"):
+        shown.add_column(title, justify="left" if title == "threshold" else "right")
     curves = found.thresholds
-    for name, cut in sorted(found.suggested.items(), key=lambda item: item[1]):
-        k = int(np.argmin(np.abs(np.array(curves["threshold"]) - cut)))
+    for name, threshold in sorted(found.suggested.items(), key=lambda item: item[1]):
+        k = int(np.argmin(np.abs(np.array(curves["threshold"]) - threshold)))
         cells = [f"{curves[curve]['value'][k]:.2f}" for curve in ("recall", "precision", "f1")]
-        flagged = round(curves["flagged"]["value"][k] * data["unlabeled"])
-        shown.add_row(name.replace("_90", " 0.9"), f"{cut:.4g}", *cells, f"{flagged:,}")
-    say(shown)
-    for check in found.checks:
-        say(f"{VERDICTS[check['verdict']]} {escape(check['name'])}: {escape(check['text'])}")
+        n_flagged = round(curves["flagged"]["value"][k] * found.data["unlabeled"])
+        shown.add_row(name.replace("_90", " 0.9"), f"{threshold:.4g}", *cells, f"{n_flagged:,}")
+    return shown

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from mixpul.assess._curves import recall_cut
+from mixpul.assess.thresholds import find_recall_threshold
 
 __all__ = ["find_threshold"]
 
@@ -20,4 +20,5 @@ def find_threshold(asked: float | str, info: Mapping[str, Any]) -> float:
         )
     if asked == "prior":
         return float(curve["suggested"]["prior"])
-    return recall_cut(curve["threshold"], curve["recall"], float(asked.removeprefix("recall=")))
+    wanted = float(asked.removeprefix("recall="))
+    return find_recall_threshold(curve["threshold"], curve["recall"], wanted)

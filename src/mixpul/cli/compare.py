@@ -1,9 +1,6 @@
 """`mixpul compare`: rank methods on a user's own table."""
 
-import json
-import shlex
 from collections.abc import Mapping
-from dataclasses import fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -40,6 +37,7 @@ GOES_ON = "The same command goes on where it stopped."
 
 def compare(
     table: TableArgument,
+    *,
     options: TableOptions,
     reading: Reading,
     out: Annotated[
@@ -55,7 +53,7 @@ def compare(
     Example: [bold]mixpul compare leads.csv --label bought --methods mixpul,nnpu -o methods[/bold]
     """
     # Imported here: it takes seconds, --help should not.
-    from mixpul.cli._inputs import read_labeled_table
+    from mixpul.cli._inputs import quote_command, read_labeled_table
 
     check_result_folder(out)
     with speak_warnings():
@@ -68,8 +66,9 @@ def compare(
         _show(content)
         say(f"Page: {escape(str(out / 'comparison.html'))}")
         if content["recommended"]:
-            words = ["mixpul", "fit", table, *_repeat_options(options, reading)]
-            say(escape(f"Next: {shlex.join([*words, '--method', content['recommended']])}"))
+            words = ["fit", table, *_repeat_options(options, reading)]
+            command = quote_command([*words, "--method", content["recommended"]])
+            say(escape(f"Next: {command}"))
     if content["recommended"] is None:
         raise typer.Exit(1)
 
@@ -99,11 +98,13 @@ def _compare_methods(
 
 def _write(content: Mapping[str, Any], table: str, out: Path) -> None:
     """Write the comparison into its folder, as JSON and as a page."""
+    import json
+
     from mixpul._util.files import write_whole
-    from mixpul.cli._inputs import name_table, quote_command_line
+    from mixpul.cli._inputs import name_table, quote_command
     from mixpul.pages import comparison_page
 
-    page = comparison_page(content, source=name_table(table), command=quote_command_line())
+    page = comparison_page(content, source=name_table(table), command=quote_command())
     with explain_full_disk(f"All of {str(out)!r}", f"Make room. {GOES_ON}"):
         write_whole(out / "comparison.json", (json.dumps(content, indent=1) + "\n").encode())
         write_whole(out / "comparison.html", page.encode())
@@ -133,12 +134,11 @@ def _repeat_options(*groups: TableOptions | Reading) -> list[str]:
     """Return what was said of the table, as words of a command line."""
     words = []
     for group in groups:
-        for field in fields(group):
-            value = getattr(group, field.name)
-            option = "--" + field.name.removesuffix("_column").replace("_", "-")
+        for name, value in group._asdict().items():
+            option = "--" + name.removesuffix("_column").replace("_", "-")
             if value is True:
                 words.append(option)
-            elif field.name in ("drop", "keep", "categorical") and value:
+            elif name in ("drop", "keep", "categorical") and value:
                 words += [option, ",".join(f'"{one}"' if "," in one else one for one in value)]
             elif isinstance(value, list):
                 words += [word for one in value for word in (option, one)]

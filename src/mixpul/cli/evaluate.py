@@ -2,7 +2,6 @@
 
 import warnings
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import typer
@@ -23,7 +22,6 @@ from mixpul.cli.options import (
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
-    from sklearn.pipeline import Pipeline
 
     from mixpul.tables.labels import Label
 
@@ -45,8 +43,7 @@ TITLES = {
 }
 
 
-@dataclass(frozen=True)
-class LabelOptions:
+class LabelOptions(NamedTuple):
     """The label column of the table; what was said at the fit need not be said again."""
 
     label: Annotated[
@@ -78,8 +75,7 @@ class FilledLabel(NamedTuple):
     kind: str
 
 
-@dataclass(frozen=True)
-class TruthOptions:
+class TruthOptions(NamedTuple):
     """The column of the true classes, where they are known."""
 
     truth: Annotated[
@@ -88,9 +84,9 @@ class TruthOptions:
             help="Column of the true classes, to compare with; empty where the truth is not known."
         ),
     ] = None
-    truth_positive: Annotated[
-        str | None, typer.Option(help="Its value that means positive.")
-    ] = None
+    truth_positive: Annotated[str | None, typer.Option(help="Its value that means positive.")] = (
+        None
+    )
 
 
 def check_prior_option(prior: float | None) -> float | None:
@@ -103,6 +99,7 @@ def check_prior_option(prior: float | None) -> float | None:
 def evaluate(
     model: ModelArgument,
     table: TableArgument,
+    *,
     labels: LabelOptions,
     truth: TruthOptions,
     reading: Reading,
@@ -216,13 +213,13 @@ def _report(
     import numpy as np
     from scipy.special import expit
 
-    from mixpul.assess._curves import prior_estimates
+    from mixpul.assess.priors import estimate_priors
     from mixpul.metrics import pu_report
 
     prior_se = 0.0
     if prior is None:
         random = np.random.default_rng(seed)
-        estimates = prior_estimates(logits.astype(np.float64), is_positive, random)
+        estimates = estimate_priors(logits.astype(np.float64), is_positive, random)
         prior, prior_se = estimates["used"], estimates[estimates["from"]].se
     content = pu_report(
         is_positive,

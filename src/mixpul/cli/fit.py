@@ -17,6 +17,7 @@ from mixpul.cli.options import (
 )
 
 if TYPE_CHECKING:
+    from mixpul.assess import Source
     from mixpul.cli._inputs import LabeledTable
 
 __all__ = ["fit"]
@@ -24,12 +25,13 @@ __all__ = ["fit"]
 
 def fit(
     table: TableArgument,
+    *,
     options: TableOptions,
-    outputs: FitOutputs,
     reading: Reading,
-    method: Annotated[Method, typer.Option(help="How to learn.")] = Method("mixpul"),
+    method: Annotated[Method, typer.Option(help="How to learn.")] = Method["mixpul"],
     settings: SetOption = None,
     seed: SeedOption = 0,
+    outputs: FitOutputs,
 ) -> None:
     """Learn from a table of known positives and unlabeled rows; say how good it is.
 
@@ -38,14 +40,8 @@ def fit(
     # Imported here: it takes seconds, --help should not.
     from sklearn.pipeline import make_pipeline
 
-    from mixpul.assess import Source
-    from mixpul.cli._inputs import (
-        digest_table,
-        name_table,
-        quote_command_line,
-        read_labeled_table,
-    )
-    from mixpul.cli._results import PUData, assess_and_save, show_results, write_page
+    from mixpul.cli._inputs import read_labeled_table
+    from mixpul.cli._results import assess_and_save, show_results, write_page
     from mixpul.cli._settings import make_classifier
     from mixpul.pages import table_page
 
@@ -54,34 +50,42 @@ def fit(
     check_outputs(outputs.list_files(), [table], outputs.force)
     with speak_warnings() as spoken:
         data = read_labeled_table(table, options, reading)
-    source = Source(
-        name=name_table(table),
-        label=options.label,
-        positive=str(data.positive),
-        id=options.id_column,
-        fingerprint=digest_table(table),
-        command=quote_command_line(),
-        warnings=spoken,
-    )
-    result = assess_and_save(
+    found = assess_and_save(
         make_pipeline(data.input, classifier),
-        PUData(data.X, data.is_positive, data.ids, source),
-        seed,
-        outputs.model,
-        _describe_table(data, options, reading),
+        data.X,
+        data.is_positive,
+        ids=data.ids,
+        source=_describe_source(table, data, spoken),
+        seed=seed,
+        path=outputs.model,
+        info=_describe_table(data, reading),
     )
     if outputs.report is not None:
-        write_page(table_page(result.content), outputs.report, outputs.model)
-    columns = result.content["data"]["columns"]
+        write_page(table_page(found.to_dict()), outputs)
+    columns = found.data["columns"]
     n_used = sum(entry["used"] for entry in columns)
-    show_results(result, outputs, f"{n_used} of {len(columns)} columns used")
+    show_results(found, outputs, f"{n_used} of {len(columns)} columns used")
 
 
-def _describe_table(
-    data: "LabeledTable", options: TableOptions, reading: Reading
-) -> dict[str, Any]:
-    """Return what the model file should know about its table."""
-    positive = data.positive
+def _describe_source(table: str, data: "LabeledTable", warnings: list[str]) -> "Source":
+    """Return what the page should know about the table."""
+    from mixpul.assess import Source
+    from mixpul.cli._inputs import digest_table, name_table, quote_command
+
+    return Source(
+        name=name_table(table),
+        label=data.options.label,
+        positive=str(data.positive),
+        id=data.options.id_column,
+        fingerprint=digest_table(table),
+        command=quote_command(),
+        warnings=warnings,
+    )
+
+
+def _describe_table(data: "LabeledTable", reading: Reading) -> dict[str, Any]:
+    """Return what the model file should know about the table."""
+    positive, options = data.positive, data.options
     return {
         "label": options.label,
         "positive": positive if isinstance(positive, bool | int | float | str) else str(positive),

@@ -1,34 +1,37 @@
 """Options that several commands share, each declared once, and groups of them.
 
-A group is a frozen dataclass whose fields are options. A command takes the whole group as one
+A group is a NamedTuple whose fields are options. A command takes the whole group as one
 parameter and passes it on as it is; `expand_groups` shows the fields to Typer as options.
 
-Nothing heavy is imported here: `mixpul --help` waits for it.
+Nothing heavy is imported here, and groups are not dataclasses, which take longer to define:
+`mixpul --help` waits for it.
 """
 
 import csv
 import inspect
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import asdict, dataclass, fields, is_dataclass
-from difflib import get_close_matches
 from enum import StrEnum
 from functools import wraps
 from pathlib import Path
-from typing import Annotated, Any, get_type_hints
+from typing import Annotated, Any, NamedTuple
 
 import typer
 
-from mixpul._names import METHODS
+from mixpul._names import IMAGE_METHODS, IMAGE_NETS, METHODS, PRESETS
 
 __all__ = [
     "FitOutputs",
     "ForceOption",
+    "IdOption",
+    "ImageMethod",
+    "ImageNet",
     "JsonOption",
     "LabelOption",
     "Method",
     "MissingLabelOption",
     "ModelArgument",
     "PositiveOption",
+    "Preset",
     "Reading",
     "ScoreOutputs",
     "SeedOption",
@@ -45,9 +48,11 @@ __all__ = [
 
 # -- values ---------------------------------------------------------------------------------
 
-
-# The members are not known to a type checker: the registry is read when the program runs.
+# From the registry, so that nothing is listed twice; a type checker does not know the members.
 Method = StrEnum("Method", {name: name for name in METHODS})  # type: ignore[misc]
+ImageMethod = StrEnum("ImageMethod", {name: name for name in IMAGE_METHODS})  # type: ignore[misc]
+ImageNet = StrEnum("ImageNet", {name: name for name in IMAGE_NETS})  # type: ignore[misc]
+Preset = StrEnum("Preset", {name: name for name in PRESETS})  # type: ignore[misc]
 
 
 def parse_names(text: str) -> list[str]:
@@ -81,6 +86,8 @@ def choices_option(known: Iterable[str]) -> Any:
 
 def check_choice(name: str, known: Iterable[str], kind: str) -> None:
     """Refuse a name that is not among the `known` ones; suggest the nearest."""
+    from difflib import get_close_matches
+
     known = list(known)
     if name not in known:
         near = get_close_matches(name, known, n=1)
@@ -150,8 +157,7 @@ ThresholdOption = Annotated[
 # -- groups ---------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True)
-class TableOptions:
+class TableOptions(NamedTuple):
     """The columns of a table to learn from: the label, the name of a row, and the others."""
 
     label: LabelOption
@@ -166,8 +172,7 @@ class TableOptions:
 READING = "How CSV files are written"
 
 
-@dataclass(frozen=True)
-class Reading:
+class Reading(NamedTuple):
     """How CSV files are written, as far as it was said."""
 
     delimiter: Annotated[
@@ -189,15 +194,14 @@ class Reading:
 
     def to_arguments(self) -> dict[str, Any]:
         """Return what was said, as arguments of `read_table` and `stream_table`."""
-        return {name: value for name, value in asdict(self).items() if value}
+        return {name: value for name, value in self._asdict().items() if value}
 
     def fill_from(self, fitted: Mapping[str, Any]) -> "Reading":
         """Take what was not said from the way the table of the fit was read."""
         return Reading(**{**fitted, **self.to_arguments()})
 
 
-@dataclass(frozen=True)
-class FitOutputs:
+class FitOutputs(NamedTuple):
     """What becomes of a fit."""
 
     model: Annotated[Path, typer.Option("-o", "--out", help="The model file to write.")] = Path(
@@ -209,9 +213,12 @@ class FitOutputs:
     force: ForceOption = False
     as_json: JsonOption = False
 
+    def list_files(self) -> list[Path]:
+        """Return the files to write."""
+        return [self.model] if self.report is None else [self.model, self.report]
 
-@dataclass(frozen=True)
-class ScoreOutputs:
+
+class ScoreOutputs(NamedTuple):
     """What becomes of scores."""
 
     out: Annotated[
@@ -235,7 +242,11 @@ def expand_groups(command: Callable[..., None]) -> Callable[..., None]:
     ['table', 'delimiter', 'encoding', 'decimal', 'missing']
     """
     declared = inspect.signature(command).parameters
-    groups = {name: p.annotation for name, p in declared.items() if is_dataclass(p.annotation)}
+    groups: dict[str, Any] = {
+        name: parameter.annotation
+        for name, parameter in declared.items()
+        if hasattr(parameter.annotation, "_fields")
+    }
     options: list[inspect.Parameter] = []
     for name, parameter in declared.items():
         if name in groups:
@@ -246,7 +257,7 @@ def expand_groups(command: Callable[..., None]) -> Callable[..., None]:
     @wraps(command)
     def run(**typed: Any) -> None:
         for name, group in groups.items():
-            typed[name] = group(**{field.name: typed.pop(field.name) for field in fields(group)})
+            typed[name] = group(**{field: typed.pop(field) for field in group._fields})
         command(**typed)
 
     # By keyword, so that those without a default may follow those with one.

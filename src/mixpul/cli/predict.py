@@ -11,9 +11,10 @@ __all__ = ["predict"]
 def predict(
     model: ModelArgument,
     table: TableArgument,
+    *,
+    id_column: IdOption = None,
     outputs: ScoreOutputs,
     reading: Reading,
-    id_column: IdOption = None,
 ) -> None:
     """Score a table of any size: columns `score` and `predicted`, in the order of the rows.
 

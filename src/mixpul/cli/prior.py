@@ -1,7 +1,6 @@
 """`mixpul prior`: estimate the class prior in several ways."""
 
 from collections.abc import Mapping, Sequence
-from statistics import median
 from typing import Annotated, Any
 
 from rich.markup import escape
@@ -29,6 +28,7 @@ __all__ = ["judge_agreement", "prior"]
 
 def prior(
     table: TableArgument,
+    *,
     options: TableOptions,
     reading: Reading,
     estimators: Annotated[Any, choices_option(PRIORS)] = "all",
@@ -86,6 +86,8 @@ def judge_agreement(priors: Mapping[str, float]) -> tuple[bool | None, str]:
     >>> judge_agreement({"bbe": 0.2, "dedpul": 0.25})
     (True, 'They agree: from 0.2 (bbe) to 0.25 (dedpul).')
     """
+    from statistics import median
+
     if len(priors) < 2:
         return None, "Two estimates are needed to see whether they agree."
     lowest, *_, highest = sorted(priors, key=lambda name: priors[name])

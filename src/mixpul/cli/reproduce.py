@@ -1,22 +1,16 @@
 """`mixpul reproduce`: run the paper's experiments."""
 
-from dataclasses import dataclass
-from enum import StrEnum
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, NamedTuple
 
 import typer
 
-from mixpul._names import PRESETS
+from mixpul.cli.options import Preset
 
 __all__ = ["reproduce"]
 
-# The members are not known to a type checker: the registry is read when the program runs.
-Preset = StrEnum("Preset", {name: name for name in PRESETS})  # type: ignore[misc]
 
-
-@dataclass(frozen=True)
-class TrialOptions:
+class TrialOptions(NamedTuple):
     """Which trials are run."""
 
     runs: Annotated[
@@ -59,8 +53,7 @@ class TrialOptions:
         return {name: value for name, value in shortened.items() if value is not None}
 
 
-@dataclass(frozen=True)
-class RunOptions:
+class RunOptions(NamedTuple):
     """Where and how trials are run."""
 
     out: Annotated[Path, typer.Option(help="Folder of results.")] = Path("results")

@@ -2,7 +2,7 @@
 
 import math
 import warnings
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -13,50 +13,14 @@ from mixpul.assess._scores import LEVEL
 from mixpul.metrics import Estimate, PURates, best_threshold, prior_threshold
 from mixpul.metrics.intervals import resampled_prior
 from mixpul.metrics.thresholds import _cuts
-from mixpul.priors import bbe, dedpul
-from mixpul.priors.base import bootstrap, percentile_interval
 
-# Read from MixPUL's out-of-fold scores on three data sets (18 draws, seeds from 1000), DEDPUL was
-# off by .03 on average and BBE by .05, mostly upward.
-USED_PRIOR = "dedpul"
 N_BOOTSTRAP = 1000
 N_THRESHOLDS = 200
 N_STEPS = 50  # of 2 % each
 N_BINS = 40
 
 
-def prior_estimates(
-    scores: NDArray[np.float64],
-    is_positive: NDArray[np.bool_],
-    random: np.random.Generator,
-    advance: Callable[[dict[str, float]], None] = lambda record: None,
-) -> dict[str, Any]:
-    """Both estimates from scores that are there already; rows of a resample keep their scores."""
-    positive, unlabeled = scores[is_positive], scores[~is_positive]
-
-    def estimate(estimator: Callable[..., float], n_resamples: int) -> Estimate:
-        value = estimator(positive, unlabeled)
-        resampled = bootstrap(
-            lambda p, u: estimator(positive[p], unlabeled[u]),
-            len(positive),
-            len(unlabeled),
-            n_resamples,
-            random,
-        )
-        interval = percentile_interval(value, resampled, LEVEL)
-        advance({})
-        return Estimate(value, float(resampled.std(ddof=1)), *interval)
-
-    found = {"bbe": estimate(bbe, 200), "dedpul": estimate(dedpul, 100)}
-    # One row at least of each class, as the methods that use a prior have it.
-    one_row = 1 / max(2, len(unlabeled))
-    return found | {
-        "used": float(np.clip(found[USED_PRIOR].value, one_row, 1 - one_row)),
-        "from": USED_PRIOR,
-    }
-
-
-def suggested_cuts(
+def suggest_thresholds(
     is_positive: NDArray[np.bool_], scores: NDArray[np.float32], prior: float
 ) -> dict[str, float]:
     with warnings.catch_warnings():
@@ -68,16 +32,16 @@ def suggested_cuts(
     return {name: min(max(cut, 0.0), 1.0) for name, cut in found.items()}
 
 
-def recall_cut(cuts: Sequence[float], recall: Sequence[float], wanted: float) -> float:
+def find_recall_threshold(cuts: Sequence[float], recall: Sequence[float], wanted: float) -> float:
     """The highest of the cuts of a curve that finds the wanted share of the positives.
 
-    >>> recall_cut([0.0, 0.4, 0.7], [1.0, 0.9, 0.5], wanted=0.9)
+    >>> find_recall_threshold([0.0, 0.4, 0.7], [1.0, 0.9, 0.5], wanted=0.9)
     0.4
     """
     return max((c for c, found in zip(cuts, recall, strict=True) if found >= wanted), default=0.0)
 
 
-def threshold_curves(
+def draw_curves(
     is_positive: NDArray[np.bool_],
     scores: NDArray[np.float32],
     prior: Estimate,
@@ -159,7 +123,7 @@ def _wilson(share: NDArray[np.float64], n: int) -> dict[str, NDArray]:
     return {"value": share, "low": np.minimum(low, share), "high": np.maximum(high, share)}
 
 
-def score_histogram(is_positive: NDArray[np.bool_], scores: NDArray) -> dict[str, list[float]]:
+def count_scores(is_positive: NDArray[np.bool_], scores: NDArray) -> dict[str, list[float]]:
     edges = np.linspace(0, 1, N_BINS + 1)
     shares = {
         name: (np.histogram(scores[kind], edges)[0] / kind.sum()).tolist()

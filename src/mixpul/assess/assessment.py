@@ -19,22 +19,25 @@ from mixpul._util.json_values import to_plain
 from mixpul._util.progress import progress_bar
 from mixpul._util.validation import split_labels
 from mixpul.assess._checks import check_positives, check_prior, check_ranking
-from mixpul.assess._curves import (
-    prior_estimates,
-    recall_cut,
-    score_histogram,
-    suggested_cuts,
-    threshold_curves,
-)
 from mixpul.assess._judged import Judged, judge_pictures, judge_table
 from mixpul.assess._scores import (
     LEVEL,
     N_FOLDS,
-    as_picture_classifier,
+    as_image_classifier,
     as_pipeline,
     check_rows,
+    fit_whole,
     out_of_fold,
     plain_settings,
+)
+from mixpul.assess._warnings import record_warnings
+from mixpul.assess.priors import estimate_priors
+from mixpul.assess.source import Source
+from mixpul.assess.thresholds import (
+    count_scores,
+    draw_curves,
+    find_recall_threshold,
+    suggest_thresholds,
 )
 from mixpul.base import PUClassifier
 from mixpul.metrics import Estimate
@@ -47,7 +50,7 @@ from mixpul.training import is_pictures
 N_STEPS, N_STEPS_OF_TABLE = 4, 2
 
 
-@dataclass
+@dataclass(frozen=True)
 class Assessment:
     """A fitted model and what can be said of it without negatives.
 
@@ -87,6 +90,7 @@ class Assessment:
     checks : list of dict
         ``"name"``, ``"verdict"`` (good, caution or bad) and ``"text"``.
     warnings : list of str
+        Columns that give the label away, the warnings of the source, those raised by the fit.
     made : dict
         Versions, date and seconds.
     """
@@ -123,10 +127,12 @@ def assess(
     X: Any,
     is_positive: ArrayLike,
     *,
+    source: Source | None = None,
     ids: Sequence[Any] | None = None,
     n_folds: int = N_FOLDS,
     random_state: int = 0,
     verbose: int = 0,
+    on_fitted: Callable[[Any], None] | None = None,
 ) -> Assessment:
     """Fit a method on all rows, and judge it by rows left out of training.
 
@@ -145,6 +151,8 @@ def assess(
         An array of uint8 with shape (n, channels, height, width) holds pictures.
     is_positive : array of shape (n,)
         PU labels: two values, of which the larger means labeled positive.
+    source : Source, optional
+        Where the rows come from; the assessment passes it on.
     ids : sequence, optional
         What to call the rows; by default their numbers from 1.
     n_folds : int, default=5
@@ -153,6 +161,9 @@ def assess(
         Seed of folds and resamples, and of the method unless it has one.
     verbose : int, default=0
         1 shows a progress bar.
+    on_fitted : callable, optional
+        Called with the model as soon as it is fitted on all rows, before anything judges it; to
+        save it, for example, so that it outlives whatever fails later.
 
     Returns
     -------
@@ -170,33 +181,38 @@ def assess(
     ['enough positives', 'ranks better than chance']
     """
     start = time.perf_counter()
+    source = source or Source()
     _, positive = split_labels(is_positive)
     judge: Callable[..., Judged]
     if is_pictures(X):
         check_rows(X, positive)
-        classifier = as_picture_classifier(model, random_state, int((~positive).sum()))
+        classifier = as_image_classifier(model, random_state, int((~positive).sum()))
         pipeline, rows, n_steps = None, X, N_STEPS
-        judge = partial(judge_pictures, pixels=X)
+        judge = partial(judge_pictures, source=source, pixels=X)
     else:
         frame = as_frame(X, least_rows=2)
         check_rows(frame, positive)
         pipeline = as_pipeline(model, random_state)
         rows, classifier = pipeline[0].fit_transform(frame), pipeline[-1]
         n_steps = N_STEPS + N_STEPS_OF_TABLE + len(pipeline[0].plan_)
-        judge = partial(judge_table, table=pipeline[0], frame=frame, rows=rows)
+        judge = partial(judge_table, source=source, table=pipeline[0], frame=frame, rows=rows)
     random = np.random.default_rng(random_state)
-    found = out_of_fold(classifier, rows, positive, n_folds, random_state, verbose)
-    if pipeline is not None:
-        pipeline.steps[-1] = (pipeline.steps[-1][0], found.classifier)
+    with record_warnings() as raised:
+        fit_whole(classifier, rows, positive, verbose)
+        if on_fitted is not None:
+            on_fitted(classifier if pipeline is None else pipeline)
+        found = out_of_fold(classifier, rows, positive, n_folds, random_state, verbose)
     logits, scores = found.scores.astype(np.float64), found.shares
 
     with progress_bar(n_steps, "Judging", verbose, "steps") as advance:
-        prior = prior_estimates(logits, positive, random, advance)
+        prior = estimate_priors(logits, positive, random, advance)
         used = prior[prior["from"]]._replace(value=prior["used"])
         own = judge(found, positive, ids, random, advance)
-        cuts = suggested_cuts(positive, scores, used.value)
-        curves = threshold_curves(positive, scores, used, cuts, random)
-        cuts["recall_90"] = recall_cut(curves["threshold"], curves["recall"]["value"], 0.9)
+        cuts = suggest_thresholds(positive, scores, used.value)
+        curves = draw_curves(positive, scores, used, cuts, random)
+        cuts["recall_90"] = find_recall_threshold(
+            curves["threshold"], curves["recall"]["value"], 0.9
+        )
         advance({})
         checks = [
             check_positives(positive),
@@ -209,12 +225,12 @@ def assess(
         model=found.classifier if pipeline is None else pipeline,
         scores=scores,
         data={
-            "source": None,
+            "source": source.name,
             "rows": len(rows),
             "positives": int(positive.sum()),
             "unlabeled": int((~positive).sum()),
             **own.data,
-            "fingerprint": None,
+            "fingerprint": source.fingerprint,
         },
         method=type(found.classifier).__name__,
         settings=plain_settings(found.classifier),
@@ -225,19 +241,19 @@ def assess(
         corrected_auc=delong(positive, logits, used.value, used.se, LEVEL),
         thresholds=curves,
         suggested=cuts,
-        histogram=score_histogram(positive, scores),
+        histogram=count_scores(positive, scores),
         top=own.top,
         bottom=own.bottom,
         importance=own.importance,
         history=[dict(record) for record in getattr(found.classifier, "history_", [])],
         checks=checks,
-        warnings=own.warnings,
+        warnings=list(dict.fromkeys([*own.warnings, *source.warnings, *raised])),
         made={
             "mixpul": __version__,
             "python": platform.python_version(),
             **{name: installed(name) for name in ("torch", "scikit-learn")},
             "date": datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
-            "command": None,
+            "command": source.command,
             "seconds": round(time.perf_counter() - start, 3),
         },
     )

@@ -1,0 +1,61 @@
+"""Where the rows come from, as the page and the model file tell it."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from mixpul.images import Skipped
+
+__all__ = ["Source"]
+
+
+@dataclass(frozen=True)
+class Source:
+    """What is known about where the rows come from; `assess` takes it and passes it on.
+
+    Attributes
+    ----------
+    name : str, optional
+        Of the file or the folders.
+    label, positive, id : str, optional
+        Of a table: the label column, its value that means labeled positive, the column of names.
+    fingerprint : str, optional
+        Of the content, such as ``"sha256:..."``.
+    command : str, optional
+        How to do it again.
+    warnings : sequence of str
+        What is known to be doubtful before anything is fitted.
+    odd : str, optional
+        Of images: what was done with those of another size, 'resize' or 'skip'.
+    n_resized : int, optional
+        Of images: how many were resized.
+    twins : sequence of str
+        Unlabeled images that were left out because they are among the positives, too.
+    skipped : sequence of Skipped
+        Images that were left out, and why.
+    """
+
+    name: str | None = None
+    label: str | None = None
+    positive: str | None = None
+    id: str | None = None
+    fingerprint: str | None = None
+    command: str | None = None
+    warnings: Sequence[str] = ()
+    odd: str | None = None
+    n_resized: int | None = None
+    twins: Sequence[str] = ()
+    skipped: Sequence[Skipped] = ()
+
+    def describe_table(self) -> dict[str, Any]:
+        """Return what the assessment of a table says of its labels and names."""
+        return {"label": self.label, "positive": self.positive, "id": self.id}
+
+    def describe_images(self) -> dict[str, Any]:
+        """Return what the assessment of images says of how they were read."""
+        return {
+            "odd": self.odd,
+            "resized": self.n_resized,
+            "twins": list(self.twins),
+            "skipped": [one._asdict() for one in self.skipped],
+        }

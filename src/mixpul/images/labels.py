@@ -1,0 +1,136 @@
+"""Two folders of images as PU data: one of known positives, one of unlabeled images."""
+
+import hashlib
+import os
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mixpul.images.reading import Skipped, check_image_folder, read_images
+
+__all__ = ["LabeledImages", "label_images"]
+
+
+class LabeledImages(NamedTuple):
+    """Images of a folder of known positives, then those of a folder of unlabeled ones.
+
+    Attributes
+    ----------
+    names : list of str
+        Their paths within their folders.
+    pixels : ndarray of uint8, shape (n, 3, size, size)
+    is_positive : ndarray of bool, shape (n,)
+    twins : list of str
+        Unlabeled images that are left out because the same file is among the positives.
+    n_repeated : int
+        How many of the rest are there more than once.
+    n_resized : int
+        How many had another size.
+    skipped : list of Skipped
+        With the folders in their names.
+    fingerprint : str
+        Of the content of all files that are used.
+    """
+
+    names: list[str]
+    pixels: NDArray[np.uint8]
+    is_positive: NDArray[np.bool_]
+    twins: list[str]
+    n_repeated: int
+    n_resized: int
+    skipped: list[Skipped]
+    fingerprint: str
+
+    @property
+    def warnings(self) -> list[str]:
+        """Sentences on what makes a classifier look better than it is."""
+        if not self.n_repeated:
+            return []
+        return [
+            f"Some images are there more than once (copies: {self.n_repeated:,}). Networks that "
+            "have seen one copy score another, which flatters the numbers."
+        ]
+
+
+def label_images(
+    positive: str | os.PathLike,
+    unlabeled: str | os.PathLike,
+    *,
+    size: int = 32,
+    odd: str = "resize",
+    verbose: int = 0,
+) -> LabeledImages:
+    """Read a folder of known positives and one of unlabeled images.
+
+    A file that is in both counts as positive only; so the folder of positives may lie within the
+    other one.
+
+    Parameters
+    ----------
+    positive, unlabeled : str or path-like
+    size, odd, verbose
+        As in `read_images`.
+
+    Returns
+    -------
+    LabeledImages
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> from PIL import Image
+    >>> from mixpul.images import label_images
+    >>> folder = Path(tempfile.mkdtemp())
+    >>> for colour, name in (("red", "known/a.png"), ("red", "all/1.png"), ("blue", "all/2.png")):
+    ...     (folder / name).parent.mkdir(exist_ok=True)
+    ...     Image.new("RGB", (32, 32), colour).save(folder / name)
+    >>> images = label_images(folder / "known", folder / "all")
+    >>> images.names, images.is_positive.tolist(), images.twins
+    (['a.png', '2.png'], [True, False], ['1.png'])
+    """
+    _check_folders(positive, unlabeled)
+    known, others = (
+        read_images(folder, size=size, odd=odd, verbose=verbose) for folder in (positive, unlabeled)
+    )
+    is_new = ~np.isin(others.digests, known.digests)
+    if not is_new.any():
+        raise ValueError(
+            f"Every image of {os.fspath(unlabeled)!r} is also in {os.fspath(positive)!r}, so "
+            "none is left to be unlabeled; name a folder with other images."
+        )
+    rest = [name for name, new in zip(others.names, is_new, strict=True) if new]
+    digests = [*known.digests, *np.array(others.digests)[is_new]]
+    is_positive = np.arange(len(digests)) < len(known.names)
+    return LabeledImages(
+        names=[*known.names, *rest],
+        pixels=np.concatenate([known.pixels, others.pixels[is_new]]),
+        is_positive=is_positive,
+        twins=[name for name, new in zip(others.names, is_new, strict=True) if not new],
+        n_repeated=len(digests) - len(set(digests)),
+        n_resized=sum(known.is_resized) + int(np.sum(np.array(others.is_resized)[is_new])),
+        skipped=[
+            Skipped(f"{Path(folder).name}/{name}", reason)
+            for folder, images in ((positive, known), (unlabeled, others))
+            for name, reason in images.skipped
+        ],
+        fingerprint=_hash_content(digests, is_positive),
+    )
+
+
+def _check_folders(positive: str | os.PathLike, unlabeled: str | os.PathLike) -> None:
+    for folder in (positive, unlabeled):
+        check_image_folder(folder)
+    if os.path.samefile(positive, unlabeled):
+        raise ValueError(
+            f"{os.fspath(positive)!r} is given both as the folder of positives and as that of "
+            "unlabeled images; name two folders."
+        )
+
+
+def _hash_content(digests: list[str], is_positive: NDArray[np.bool_]) -> str:
+    """Return a fingerprint of the files and their labels; names and order do not matter."""
+    content = "".join(f"{d} {p}\n" for d, p in sorted(zip(digests, is_positive, strict=True)))
+    return f"sha256:{hashlib.sha256(content.encode()).hexdigest()}"

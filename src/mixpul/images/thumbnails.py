@@ -1,0 +1,40 @@
+"""Small copies of images that a page can hold."""
+
+import base64
+import io
+import os
+from collections.abc import Iterable
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mixpul.images.files import import_pillow, read_files
+
+__all__ = ["make_thumbnails"]
+
+THUMBNAIL_SIZE = 64
+
+
+def make_thumbnails(paths: Iterable[str | os.PathLike]) -> list[str | None]:
+    """Turn images into addresses that a page can show without loading anything.
+
+    Parameters
+    ----------
+    paths : iterable of str or path-like
+
+    Returns
+    -------
+    list of str or None
+        A ``data:`` address of a PNG file of 64 x 64 pixels: the square in the middle, as
+        `read_images` takes it. None for a file that cannot be read.
+    """
+    readings = read_files([Path(path) for path in paths], THUMBNAIL_SIZE, "resize")
+    return [None if one.pixels is None else _write_address(one.pixels) for one in readings]
+
+
+def _write_address(pixels: NDArray[np.uint8]) -> str:
+    file = io.BytesIO()
+    image = import_pillow().Image.fromarray(np.ascontiguousarray(pixels.transpose(1, 2, 0)))
+    image.save(file, "PNG", optimize=True)
+    return f"data:image/png;base64,{base64.b64encode(file.getvalue()).decode()}"
