@@ -2,14 +2,17 @@ import re
 import subprocess
 import sys
 from functools import partial
+from pathlib import Path
 
 import pytest
 from sklearn.ensemble import HistGradientBoostingClassifier
+from typer.main import get_command
 from typer.testing import CliRunner
 
 import mixpul
 from mixpul import MixPULClassifier, VPUClassifier, cli, datasets
-from mixpul.cli import demo
+from mixpul.cli import _demo_rivals as rivals
+from mixpul.cli.demo import demo
 from mixpul.metrics import Estimate
 
 PNG = b"\x89PNG\r\n\x1a\n"
@@ -23,6 +26,11 @@ def typed(*arguments):
         text=True,
         check=False,
     )
+
+
+def parsed(command, *arguments):
+    """Read the arguments of a command as typed, without running it."""
+    return get_command(cli.app).commands[command].make_context(command, list(arguments)).params
 
 
 @pytest.fixture
@@ -66,14 +74,11 @@ def test_the_version_is_the_version_of_the_package():
     assert result.stdout == f"{mixpul.__version__}\n"
 
 
-def test_the_help_of_the_demo_shows_an_example_that_is_accepted(monkeypatch):
+def test_the_help_of_the_demo_shows_an_example_that_is_accepted():
     result = CliRunner().invoke(cli.app, ["demo", "--help"])
     assert result.exit_code == 0
     example = re.search(r"Example: mixpul (demo .*\S)", result.stdout)[1]
-    asked = []
-    monkeypatch.setattr(demo, "run", lambda *args: asked.append(args))
-    assert CliRunner().invoke(cli.app, example.split()).exit_code == 0
-    assert [(str(out), c, seed) for out, c, seed in asked] == [("/tmp/spam", 0.01, 0)]
+    assert parsed(*example.split()) == {"out": Path("/tmp/spam"), "c": 0.01, "seed": 0}
 
 
 # -- exit codes -----------------------------------------------------------------------------
@@ -103,7 +108,7 @@ def test_an_interruption_has_exit_code_130_and_no_traceback(called, monkeypatch)
     def interrupted(*args):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(demo, "run", interrupted)
+    monkeypatch.setattr(rivals, "load_mails", interrupted)
     code, _, errors = called("demo")
     assert code == 130
     assert "Traceback" not in errors
@@ -115,7 +120,7 @@ def test_a_folder_that_cannot_be_made_is_reported_before_any_work(
 ):
     (tmp_path / "file").touch()
     out = tmp_path / "file" / "folder" if what == "in a file" else tmp_path / "file"
-    monkeypatch.setattr(demo, "judged", lambda *args: pytest.fail("the work began"))
+    monkeypatch.setattr(rivals, "judge", lambda *args: pytest.fail("the work began"))
     code, _, errors = called("demo", "--out", out)
     assert code == 1
     assert_one_sentence(errors)
@@ -126,7 +131,7 @@ def test_an_import_that_fails_is_one_sentence(called, monkeypatch):
     def missing(*args):
         raise ImportError("No module named 'nothing'")
 
-    monkeypatch.setattr(demo, "run", missing)
+    monkeypatch.setattr(rivals, "load_mails", missing)
     code, _, errors = called("demo")
     assert code == 1
     assert_one_sentence(errors)
@@ -153,23 +158,25 @@ def cheap(monkeypatch):
     """Some of the mails, two epochs, five trees."""
     mails = datasets.load("spambase")
     mails.X, mails.y = mails.X[::8], mails.y[::8]
-    monkeypatch.setattr(demo.datasets, "load", lambda name: mails)
-    monkeypatch.setattr(demo, "MixPULClassifier", Brief)
+    monkeypatch.setattr(rivals.datasets, "load", lambda name: mails)
+    monkeypatch.setattr(rivals, "MixPULClassifier", Brief)
     monkeypatch.setattr(
-        demo, "VPUClassifier", partial(VPUClassifier, n_epochs=2, cross_fitting=2, net=(8,))
+        rivals, "VPUClassifier", partial(VPUClassifier, n_epochs=2, cross_fitting=2, net=(8,))
     )
     monkeypatch.setattr(
-        demo, "HistGradientBoostingClassifier", partial(HistGradientBoostingClassifier, max_iter=5)
+        rivals,
+        "HistGradientBoostingClassifier",
+        partial(HistGradientBoostingClassifier, max_iter=5),
     )
 
 
 @pytest.mark.usefixtures("cheap")
-def test_the_demo_prints_a_leaderboard_draws_a_picture_and_writes_a_report(
+def test_the_demo_prints_a_leaderboard_draws_a_chart_and_writes_a_report(
     tmp_path, capsys, monkeypatch
 ):
     monkeypatch.setenv("COLUMNS", "120")
     out = tmp_path / "new" / "folder"
-    demo.run(out, c=0.5, seed=0)
+    demo(out, c=0.5, seed=0)
     output = capsys.readouterr().out
     lines = {
         name: next(line for line in output.splitlines() if name in line and "±" in line)
@@ -185,24 +192,24 @@ def test_the_demo_prints_a_leaderboard_draws_a_picture_and_writes_a_report(
     aucs = [float(re.search(r"\d\.\d{3}", line)[0]) for line in table]
     assert len(table) == 5
     assert aucs == sorted(aucs, reverse=True)
-    assert "Picture:" in output
+    assert "Chart:" in output
     assert (out / "demo.png").read_bytes().startswith(PNG)
     assert "How good is it, and where do we cut?" in (out / "report.html").read_text()
     assert sorted(path.name for path in out.iterdir()) == ["demo.png", "report.html"]
 
 
 @pytest.mark.usefixtures("cheap")
-def test_the_demo_without_matplotlib_says_how_to_get_a_picture(tmp_path, capsys, monkeypatch):
+def test_the_demo_without_matplotlib_says_how_to_get_a_chart(tmp_path, capsys, monkeypatch):
     monkeypatch.setattr(
-        demo,
-        "judged",
-        lambda name, model, *rest: demo.Result(name, 0.9, Estimate(0.8, 0.1, 0.7, 0.9), 1.0),
+        rivals,
+        "judge",
+        lambda name, model, *rest: rivals.Result(name, 0.9, Estimate(0.8, 0.1, 0.7, 0.9), 1.0),
     )
     for module in [name for name in sys.modules if name.split(".")[0] == "matplotlib"]:
         monkeypatch.delitem(sys.modules, module)
     monkeypatch.setitem(sys.modules, "matplotlib", None)
     monkeypatch.setitem(sys.modules, "pandas", None)
-    demo.run(tmp_path / "folder", c=0.5, seed=0)
+    demo(tmp_path / "folder", c=0.5, seed=0)
     output = " ".join(capsys.readouterr().out.split())
     assert "pip install 'mixpul[plots]'" in output
     assert "pip install 'mixpul[tables]'" in output

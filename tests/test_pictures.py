@@ -19,8 +19,7 @@ from browser import contrast
 from mixpul import MixPULClassifier, cli, load, save
 from mixpul.assess import assess
 from mixpul.assess._scores import as_image_classifier
-from mixpul.cli import fit_images as fit_images_module
-from mixpul.cli.app import PictureMethod, PictureNet
+from mixpul.cli.options import ImageMethod, ImageNet
 from mixpul.images import Skipped, label_images, make_thumbnails, read_images, stream_images
 from mixpul.images.defaults import SETTINGS_BY_METHOD, count_image_epochs
 from mixpul.images.reading import LEAST_SIZE
@@ -29,7 +28,8 @@ from mixpul.pages import table_page
 from mixpul.pages.numbers import score_text
 from mixpul.persistence import describe
 from mixpul.tables import read_table
-from test_table_cli import assert_one_sentence, run, typed
+from test_cli import assert_one_sentence, parsed
+from test_table_cli import run, typed
 
 Image = pytest.importorskip("PIL.Image", reason="Pillow is not installed")
 
@@ -386,8 +386,8 @@ def test_methods_for_pictures_are_named_and_others_refused():
     pixels = np.zeros((10, 3, 8, 8), dtype=np.uint8)
     with pytest.raises(ValueError, match=r"one of mixpul, nnpu, upu, vpu, or .*; got 'wsvm'"):
         assess("wsvm", pixels, np.arange(10) < 5)
-    assert [method.value for method in PictureMethod] == list(SETTINGS_BY_METHOD)
-    assert {net.value for net in PictureNet} < set(NETS)
+    assert [method.value for method in ImageMethod] == list(SETTINGS_BY_METHOD)
+    assert {net.value for net in ImageNet} < set(NETS)
 
 
 # -- fit-images -----------------------------------------------------------------------------
@@ -399,11 +399,7 @@ def test_the_help_shows_an_example_that_is_accepted(command, monkeypatch):
     shown = CliRunner().invoke(cli.app, [command, "--help"])
     assert shown.exit_code == 0
     example = re.search(rf"Example: mixpul ({command} .*\S)", shown.output)[1]
-    asked = []
-    name = command.replace("-", "_")
-    monkeypatch.setattr(f"mixpul.cli.{name}.{name}", lambda **typed: asked.append(typed))
-    assert CliRunner().invoke(cli.app, shlex.split(example)).exit_code == 0
-    assert len(asked) == 1
+    assert parsed(*shlex.split(example))
 
 
 def test_fit_says_how_good_it_is_and_writes_model_and_page(work, tmp_path):
@@ -476,8 +472,7 @@ def test_the_number_of_epochs_follows_the_number_of_pictures_unless_given(
 ):
     counted = []
     monkeypatch.setattr(
-        fit_images_module,
-        "count_image_epochs",
+        "mixpul.images.defaults.count_image_epochs",
         lambda n, **settings: counted.append((n, settings)) or 3,
     )
     fewer = [word for word in SETTINGS if "n_epochs" not in word][1:]
@@ -573,8 +568,8 @@ def test_a_model_saved_in_python_scores_folders_too(work, tmp_path):
 def test_inspect_shows_a_model_of_pictures(work):
     result = run("inspect", work / "model.mixpul")
     assert result.code == 0, result.err
-    assert "Fitted on 85 pictures, 24 of them labeled positive (12 x 12 pixels" in result.out
-    assert "among the unlabeled pictures" in result.out
+    assert "Fitted on 85 images, 24 of them labeled positive (12 x 12 pixels" in result.out
+    assert "among the unlabeled images" in result.out
     assert json.loads(run("inspect", work / "model.mixpul", "--json").out)["table"] is None
 
 
@@ -626,7 +621,7 @@ def test_a_folder_to_score_is_refused_in_one_sentence(work, bad, name):
 @pytest.mark.parametrize("which", ["-o", "--report"])
 def test_an_output_that_exists_is_refused_before_any_work(work, tmp_path, which, monkeypatch):
     (tmp_path / "there").write_text("mine")
-    monkeypatch.setattr(fit_images_module, "label_images", None)
+    monkeypatch.setattr("mixpul.images.label_images", None)
     result = fit(work, tmp_path / "model", which, tmp_path / "there")
     assert result.code == 1
     assert_one_sentence(result.err)

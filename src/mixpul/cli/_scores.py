@@ -29,21 +29,23 @@ def write_scores(
     *,
     threshold: float | None,
     unit: str,
+    key: str,
     further: dict[str, Any] | None = None,
 ) -> None:
     """Write record batches with a column `predicted`, and say how many rows there were.
 
-    `further` goes into the JSON; it may be filled while the batches are made.
+    Rows are called `unit`; the JSON has their number under `key`, and `further`, which may be
+    filled while the batches are made.
     """
-    out, units = outputs.out, f"{unit}s"
-    counts = {units: 0, "flagged": 0}
+    out, n_rows, n_flagged = outputs.out, 0, 0
 
     def count() -> Iterator[Any]:
+        nonlocal n_rows, n_flagged
         with Console(stderr=True).status("Scoring") as status:
             for batch in batches:
-                counts[units] += batch.num_rows
-                counts["flagged"] += int(batch.column("predicted").true_count)
-                status.update(f"{counts[units]:,} {units}")
+                n_rows += batch.num_rows
+                n_flagged += int(batch.column("predicted").true_count)
+                status.update(f"{n_rows:,} {unit}s")
                 yield batch
 
     what = ("Standard output", "Make room.") if out == "-" else (repr(out),)
@@ -51,8 +53,11 @@ def write_scores(
         write_table(count(), out)
     used = 0.5 if threshold is None else threshold
     if outputs.as_json:
+        counts = {key: n_rows, "flagged": n_flagged}
         print_json({**counts, **(further or {}), "threshold": used, "output": out})
         return
-    scored = f"{counts[units]:,} {unit if counts[units] == 1 else units} scored"
     place = "." if out == "-" else f": {out}"
-    note(f"{scored}, {counts['flagged']:,} above {used:.4g}{place}")
+    note(
+        f"{n_rows:,} {unit}{'' if n_rows == 1 else 's'} scored, {n_flagged:,} above {used:.4g}"
+        f"{place}"
+    )

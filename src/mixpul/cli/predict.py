@@ -35,7 +35,7 @@ def predict(
     kinds = {name: "text" for name in keep} | pipeline[0].kinds_
     rows = stream_table(table, kinds=kinds, **style)
     scored = score_stream(pipeline, rows, keep=keep, threshold=threshold)
-    write_scores(scored, outputs, threshold=threshold, unit="row")
+    write_scores(scored, outputs, threshold=threshold, unit="row", key="rows")
 
 
 def _choose_id(

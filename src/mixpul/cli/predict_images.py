@@ -42,7 +42,8 @@ def predict_images(
         _score(classifier, parts, threshold, skipped),
         outputs,
         threshold=threshold,
-        unit="picture",
+        unit="image",
+        key="pictures",
         further={"skipped": skipped},
     )
 
