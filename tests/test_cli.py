@@ -1,18 +1,26 @@
+import os
 import re
 import subprocess
 import sys
+import warnings
 from functools import partial
 from pathlib import Path
+from typing import Annotated, NamedTuple
 
 import pytest
+import typer
 from sklearn.ensemble import HistGradientBoostingClassifier
+from sklearn.exceptions import ConvergenceWarning
 from typer.main import get_command
 from typer.testing import CliRunner
 
 import mixpul
 from mixpul import MixPULClassifier, VPUClassifier, cli, datasets
+from mixpul._util.errors import TrainingDiverged
 from mixpul.cli import _demo_rivals as rivals
+from mixpul.cli._messages import speak_warnings
 from mixpul.cli.demo import demo
+from mixpul.cli.options import expand_groups
 from mixpul.metrics import Estimate
 
 PNG = b"\x89PNG\r\n\x1a\n"
@@ -81,6 +89,70 @@ def test_the_help_of_the_demo_shows_an_example_that_is_accepted():
     assert parsed(*example.split()) == {"out": Path("/tmp/spam"), "c": 0.01, "seed": 0}
 
 
+def test_the_help_of_every_command_imports_nothing_that_takes_seconds():
+    script = (
+        "import sys; from typer.testing import CliRunner; from mixpul import cli\n"
+        "for name in (*sys.argv[1:], ''):\n"
+        "    assert CliRunner().invoke(cli.app, [*name.split(), '--help']).exit_code == 0, name\n"
+        "print(*{name.split('.')[0] for name in sys.modules})"
+    )
+    commands = get_command(cli.app).commands
+    assert len(commands) == 11
+    done = subprocess.run(
+        [sys.executable, "-c", script, *commands], capture_output=True, text=True, check=True
+    )
+    assert not {"numpy", "torch", "sklearn", "scipy", "pandas", "pyarrow"} & {*done.stdout.split()}
+
+
+def test_a_method_in_the_registry_is_a_choice_of_the_command_line():
+    script = (
+        "from mixpul._names import METHODS; METHODS['mine'] = 'somewhere:Mine'\n"
+        "from mixpul.cli import main; main()"
+    )
+    for command in ("fit", "compare"):
+        done = subprocess.run(
+            [sys.executable, "-c", script, command, "--help"],
+            capture_output=True,
+            text=True,
+            check=True,
+            env=os.environ | {"COLUMNS": "200"},
+        )
+        assert re.search(r"\bmine\b", done.stdout)
+
+
+# -- groups of options ----------------------------------------------------------------------
+
+
+class Greeting(NamedTuple):
+    """Two options."""
+
+    name: Annotated[str, typer.Option()]
+    times: Annotated[int, typer.Option(min=1)] = 1
+
+
+def test_a_command_gets_its_groups_whole_and_the_help_shows_their_fields():
+    asked = []
+
+    def greet(place: str, greeting: Greeting, loud: bool = False) -> None:
+        asked.append((place, greeting, loud))
+
+    app = typer.Typer(add_completion=False)
+    app.command()(expand_groups(greet))
+    words = ["here", "--name", "Ada", "--times", "2"]
+    assert CliRunner().invoke(app, words).exit_code == 0
+    assert asked == [("here", Greeting("Ada", 2), False)]
+    shown = CliRunner().invoke(app, ["--help"]).output
+    assert [option for option in ("--name", "--times", "--loud") if option not in shown] == []
+    assert "--greeting" not in shown
+
+
+def test_two_groups_with_the_same_option_are_refused():
+    def greet(one: Greeting, other: Greeting) -> None: ...
+
+    with pytest.raises(ValueError, match="duplicate parameter name: 'name'"):
+        expand_groups(greet)
+
+
 # -- exit codes -----------------------------------------------------------------------------
 
 
@@ -127,14 +199,35 @@ def test_a_folder_that_cannot_be_made_is_reported_before_any_work(
     assert str(out) in errors
 
 
-def test_an_import_that_fails_is_one_sentence(called, monkeypatch):
-    def missing(*args):
-        raise ImportError("No module named 'nothing'")
+@pytest.mark.parametrize(
+    "error",
+    [
+        ImportError("No module named 'nothing'"),
+        FloatingPointError("overflow"),
+        TrainingDiverged("The loss is NaN."),
+    ],
+)
+def test_an_error_that_a_user_can_do_something_about_is_one_sentence(called, monkeypatch, error):
+    def fail(*args):
+        raise error
 
-    monkeypatch.setattr(rivals, "load_mails", missing)
+    monkeypatch.setattr(rivals, "load_mails", fail)
     code, _, errors = called("demo")
     assert code == 1
     assert_one_sentence(errors)
+
+
+def test_warnings_are_said_once_and_also_when_the_work_fails(capsys):
+    def work():
+        for _ in range(2):
+            warnings.warn("Few rows.", UserWarning, stacklevel=1)
+        warnings.warn("For programmers.", ConvergenceWarning, stacklevel=1)
+        raise ValueError("no luck")
+
+    with pytest.raises(ValueError, match="no luck"), speak_warnings() as spoken:
+        work()
+    assert spoken == ["Few rows."]
+    assert capsys.readouterr().err == "mixpul: warning: Few rows.\n"
 
 
 # -- the demo -------------------------------------------------------------------------------

@@ -487,6 +487,26 @@ def test_the_number_of_epochs_follows_the_number_of_pictures_unless_given(
     )
 
 
+def test_the_model_is_there_if_its_assessment_or_its_page_fails(work, tmp_path, monkeypatch):
+    def fail(*args, **kwargs):
+        raise ValueError("no luck")
+
+    for name, what in (
+        ("bare", "mixpul.assess.assessment.estimate_priors"),
+        ("whole", "mixpul.pages.table_page"),
+    ):
+        with monkeypatch.context() as patch:
+            patch.setattr(what, fail)
+            result = fit(work, tmp_path / name, "--report", tmp_path / f"{name}.html")
+        assert result.code == 1
+        assert result.err.endswith("mixpul: no luck\n")
+        assert not (tmp_path / f"{name}.html").exists()
+    assert describe(tmp_path / "bare")["info"].keys() == {"pictures", "fingerprint", "seed"}
+    assert (tmp_path / "whole").read_bytes() == (work / "model.mixpul").read_bytes()
+    result = run("predict-images", tmp_path / "bare", work / "new", "-o", tmp_path / "s.csv")
+    assert result.code == 0, result.err
+
+
 # -- predict-images -------------------------------------------------------------------------
 
 

@@ -199,6 +199,56 @@ def test_how_the_file_is_written_is_remembered(work, out, tmp_path):
     assert len(read_table(scores)) == len(table)
 
 
+def test_training_that_diverges_is_one_sentence(work, out):
+    result = fit(work, out, "--set", "learning_rate=1e30")
+    assert result.code == 1
+    assert_one_sentence(result.err)
+    assert "learning_rate" in result.err
+    assert not out.exists()
+
+
+def fail(*args, **kwargs):
+    raise ValueError("no luck")
+
+
+@pytest.mark.parametrize("method", ["mixpul", "pnu"])
+def test_the_model_is_there_if_its_assessment_fails(work, out, monkeypatch, method):
+    monkeypatch.setattr("mixpul.assess.assessment.estimate_priors", fail)
+    cheap = SETTINGS if method == "mixpul" else ["--set", "n_centres=20"]
+    result = fit(work, out, "--method", method, settings=cheap)
+    assert result.code == 1
+    assert f"The model {str(out)!r} is written, but without an assessment.\n" in result.err
+    assert result.err.endswith("mixpul: no luck\n")
+    about = describe(out)["info"]
+    assert (about["label"], about["id"], about["seed"]) == ("bought", "customer", 0)
+    assert "assessment" not in about
+    assert run("inspect", out).code == 0
+    scores = out.with_suffix(".csv")
+    assert run("predict", out, work / "new.csv", "-o", scores).code == 0
+    if method == "mixpul":
+        whole = load(work / "model.mixpul").predict_proba(read_table(work / "new.csv"))[:, 1]
+        np.testing.assert_allclose(read_table(scores)["score"], whole, rtol=1e-6)
+
+
+@pytest.mark.parametrize("what", ["mixpul.pages.table_page", "mixpul.cli._results.print_json"])
+def test_the_model_is_whole_if_its_page_or_its_json_fails(work, out, monkeypatch, what):
+    monkeypatch.setattr(what, fail)
+    result = fit(work, out, "--report", out.with_suffix(".html"), "--json")
+    assert result.code == 1
+    assert out.read_bytes() == (work / "model.mixpul").read_bytes()
+
+
+def test_warnings_are_said_also_if_the_command_fails(work, out, tmp_path, monkeypatch):
+    (tmp_path / "few.csv").write_text(table_of(*[1] * 5, *[0] * 50))
+    monkeypatch.setattr(assess, "compare", fail)
+    result = run("compare", tmp_path / "few.csv", "--label", "bought", "-o", out)
+    assert result.code == 1
+    first, last = result.err.splitlines()
+    assert first.startswith("mixpul: warning: ")
+    assert "5 labeled positives" in first
+    assert last == "mixpul: no luck"
+
+
 # -- predict --------------------------------------------------------------------------------
 
 
