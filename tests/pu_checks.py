@@ -105,6 +105,13 @@ def check_probabilities_order_like_scores(estimator):
     np.testing.assert_array_equal(model.predict(X) == model.classes_[1], scores > 0)
 
 
+def check_the_threshold_is_the_raw_score_that_becomes_zero(estimator):
+    model = estimator.set_params(random_state=0).fit(X, Y)
+    assert isinstance(model.threshold_, float)
+    raw = model._scores(model._check_input(X))
+    np.testing.assert_array_equal(model.decision_function(X) > 0, raw > model.threshold_)
+
+
 def check_rows_are_scored_one_by_one(estimator):
     model = estimator.set_params(random_state=0).fit(X, Y)
     together = model.decision_function(X)

@@ -10,7 +10,7 @@ from sklearn.svm import LinearSVC
 from sklearn.tree import DecisionTreeClassifier
 
 from mixpul import datasets
-from mixpul.methods.bagging import BaggingPUClassifier, _smooth_logit, _tree_arrays
+from mixpul.methods.bagging import BaggingPUClassifier, _flatten_trees, _smooth_logit
 
 
 def test_score_of_three_members_of_four():
@@ -22,10 +22,10 @@ def test_arrays_predict_like_the_trees_they_come_from(pu):
     trees = [DecisionTreeClassifier(max_depth=d, random_state=0).fit(pu.X, pu.y) for d in (1, 4, 9)]
     model = BaggingPUClassifier(n_estimators=3, random_state=0).fit(pu.X, pu.y)
     names = ("roots", "children", "feature", "threshold", "value")
-    for name, array in zip(names, _tree_arrays(trees), strict=True):
+    for name, array in zip(names, _flatten_trees(trees), strict=True):
         setattr(model, f"tree_{name}_", array)
     expected = np.column_stack([tree.predict_proba(pu.X)[:, 1] for tree in trees])
-    assert_allclose(model._probabilities(pu.X), expected)
+    assert_allclose(model._predict_members(pu.X), expected)
 
 
 class Recorder(DecisionTreeClassifier):
@@ -82,10 +82,10 @@ def test_any_classifier_can_be_a_member(pu, estimator):
 def test_members_get_seeds_of_their_own_but_keep_one_they_were_given(pu):
     model = BaggingPUClassifier(estimator=make_pipeline(StandardScaler(), Recorder()))
     random = np.random.default_rng(0)
-    first, second = (model._member(random)[-1].random_state for _ in range(2))
+    first, second = (model._make_member(random)[-1].random_state for _ in range(2))
     assert first != second
     model = BaggingPUClassifier(estimator=Recorder(random_state=5))
-    assert model._member(random).random_state == 5
+    assert model._make_member(random).random_state == 5
 
 
 def test_a_second_fit_with_other_members_forgets_the_trees(pu):

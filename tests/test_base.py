@@ -6,8 +6,8 @@ import pytest
 from sklearn.base import clone
 from sklearn.metrics import roc_auc_score
 
-from mixpul import base
-from mixpul.base import hold_out
+from mixpul._util.random import hold_out
+from mixpul.methods.neural import classifier
 
 CONTRIBUTING = Path(__file__).parents[1] / "CONTRIBUTING.md"
 
@@ -32,13 +32,13 @@ def test_a_method_of_ones_own_is_one_function(own_method, pu):
 
 def test_automatic_weight_decay_is_two_over_the_number_of_positives(own_method, pu, monkeypatch):
     decays = []
-    make_optimizer = base.make_optimizer
+    make_optimizer = classifier.make_optimizer
 
     def watched(net, name, learning_rate, momentum, weight_decay):
         decays.append(weight_decay)
         return make_optimizer(net, name, learning_rate, momentum, weight_decay)
 
-    monkeypatch.setattr(base, "make_optimizer", watched)
+    monkeypatch.setattr(classifier, "make_optimizer", watched)
     for weight_decay in ("auto", 0.5):
         own_method(weight_decay=weight_decay, n_epochs=1, random_state=0).fit(pu.X, pu.y)
     assert decays == [2 / pu.y.sum(), 0.5]

@@ -1,4 +1,3 @@
-import os
 import re
 import subprocess
 import sys
@@ -102,22 +101,6 @@ def test_the_help_of_every_command_imports_nothing_that_takes_seconds():
         [sys.executable, "-c", script, *commands], capture_output=True, text=True, check=True
     )
     assert not {"numpy", "torch", "sklearn", "scipy", "pandas", "pyarrow"} & {*done.stdout.split()}
-
-
-def test_a_method_in_the_registry_is_a_choice_of_the_command_line():
-    script = (
-        "from mixpul._names import METHODS; METHODS['mine'] = 'somewhere:Mine'\n"
-        "from mixpul.cli import main; main()"
-    )
-    for command in ("fit", "compare"):
-        done = subprocess.run(
-            [sys.executable, "-c", script, command, "--help"],
-            capture_output=True,
-            text=True,
-            check=True,
-            env=os.environ | {"COLUMNS": "200"},
-        )
-        assert re.search(r"\bmine\b", done.stdout)
 
 
 # -- groups of options ----------------------------------------------------------------------

@@ -7,37 +7,33 @@ from sklearn.base import clone
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import mixpul
-from mixpul import (
-    BaggingPUClassifier,
-    MixPULClassifier,
-    NNPUClassifier,
-    PUAUCClassifier,
-    RampClassifier,
-    SupervisedClassifier,
-    UPUClassifier,
-    VPUClassifier,
-    WeightedSVMClassifier,
-)
+from mixpul import MixPULClassifier
+from mixpul._names import METHODS
 from pu_checks import PU_CHECKS
 
-# Cheap settings, else the checks take minutes. Each class that needs a prior is there once with the
-# default, which estimates it: in scikit-learn's checks few unlabeled rows are positive, or none.
+# Cheap settings, else the checks take minutes; a method that is not listed is checked as it is.
+# Each class that needs a prior is there once with the default, which estimates it: in the checks of
+# scikit-learn few unlabeled rows are positive, or none.
 QUICK = {"n_epochs": 10, "batch_size": 32, "learning_rate": 0.01}
-ESTIMATORS = [
-    MixPULClassifier(n_epochs=20, batch_size=32),
-    MixPULClassifier(n_epochs=20, batch_size=32, cross_fitting=None),
-    MixPULClassifier.from_paper(n_epochs=20, batch_size=32, net=(16,), learning_rate=0.05),
-    NNPUClassifier(cross_fitting=2, **QUICK),
-    UPUClassifier(n_centres=30),
-    UPUClassifier(prior=0.2, model="mlp", loss="logistic", cross_fitting=2, **QUICK),
-    RampClassifier(n_centres=10),
-    RampClassifier(prior=0.2, model="mlp", cross_fitting=2, **QUICK),
-    VPUClassifier(cross_fitting=2, **QUICK),
-    PUAUCClassifier(n_centres=50),
-    WeightedSVMClassifier(),
-    BaggingPUClassifier(n_estimators=20),
-    SupervisedClassifier(n_evals=10),
-]
+PAPER = MixPULClassifier.from_paper(n_epochs=20, batch_size=32, net=(16,), learning_rate=0.05)
+CHEAP = {
+    "mixpul": [
+        {"n_epochs": 20, "batch_size": 32},
+        {"n_epochs": 20, "batch_size": 32, "cross_fitting": None},
+        PAPER.get_params(),
+    ],
+    "nnpu": [{"cross_fitting": 2, **QUICK}],
+    "upu": [
+        {"n_centres": 30},
+        {"prior": 0.2, "model": "mlp", "loss": "logistic", "cross_fitting": 2, **QUICK},
+    ],
+    "ramp": [{"n_centres": 10}, {"prior": 0.2, "model": "mlp", "cross_fitting": 2, **QUICK}],
+    "pnu": [{"n_centres": 50}],
+    "supervised": [{"n_evals": 10}],
+    "vpu": [{"cross_fitting": 2, **QUICK}],
+    "bagging": [{"n_estimators": 20}],
+}
+ESTIMATORS = [METHODS[name](**params) for name in METHODS for params in CHEAP.get(name, [{}])]
 
 
 @pytest.mark.filterwarnings(

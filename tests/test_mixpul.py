@@ -9,6 +9,7 @@ from torch import nn
 
 from mixpul import MixPULClassifier, datasets
 from mixpul.losses import consistency, mix, pairwise_margin
+from mixpul.methods.neural.checkpoint import Checkpoint
 from mixpul.metrics import balanced_threshold, pu_auc_scorer
 from mixpul.miners import DistanceMiner, RandomMiner
 from mixpul.nets import Averaged
@@ -44,23 +45,24 @@ class OneWeight(nn.Module):
         return self.w * x[:, 0]
 
 
-def trained_member(**params):
+def make_objective(**params):
     model = MixPULClassifier(net=OneWeight, **(QUICK | params))
     model._row_shape = X.shape[1:]
-    return model._member(
-        X, lambda i: torch.from_numpy(X)[i], Y == 1, np.ones(len(X), bool), 5, torch.device("cpu")
+    member = model._build_member(
+        X, lambda i: torch.from_numpy(X)[i], Y == 1, np.ones(len(X), bool), 5
     )
+    return model._make_objective(member)
 
 
 def test_loss_terms_are_the_equations_of_the_paper():
-    member = trained_member(beta=0.7, gamma=0.3, margin=0.2, warmup=0.0)
+    objective = make_objective(beta=0.7, gamma=0.3, margin=0.2, warmup=0.0)
     x_p, x_n, x_u = (torch.from_numpy(X[i : i + 6]) for i in (0, 6, 12))
-    terms = member._loss_terms(Batch(x_p, x_n, x_u), progress=0.9)
+    terms = objective.terms(Batch(x_p, x_n, x_u), progress=0.9)
 
     # The same draws, in the same order, from fresh sources with the member's seed.
     rng, generator = np.random.default_rng(5), torch.Generator().manual_seed(5)
     rng.permutation(int((Y == 0).sum()))  # the miner's draw
-    f = member.net_
+    f = objective.member.net
     x, y = torch.cat([x_p, x_n]), torch.cat([torch.ones(6), torch.zeros(6)])
     weight, order = rng.beta(1, 1), torch.randperm(12, generator=generator)
     expected_pn = consistency(f(mix(x, x[order], weight)), mix(y, y[order], weight))
@@ -74,11 +76,11 @@ def test_loss_terms_are_the_equations_of_the_paper():
 
 @pytest.mark.parametrize("shape", [(3,), (2, 5, 4)])
 def test_each_row_can_have_a_mixing_weight_of_its_own(shape):
-    member = trained_member(mixing="row", alpha=2.0)
+    objective = make_objective(mixing="row", alpha=2.0)
     x, y = torch.randn(50, *shape), torch.rand(50)
-    member._rng, generator = np.random.default_rng(3), torch.Generator().manual_seed(4)
-    member._generator.manual_seed(4)
-    mixed, target = member._mixed(x, y)
+    objective.member.rng, generator = np.random.default_rng(3), torch.Generator().manual_seed(4)
+    objective.member.generator.manual_seed(4)
+    mixed, target = objective._mix(x, y)
 
     weight = torch.from_numpy(np.random.default_rng(3).beta(2, 2, 50)).float()
     assert len(weight.unique()) == 50
@@ -90,20 +92,20 @@ def test_each_row_can_have_a_mixing_weight_of_its_own(shape):
 
 
 def test_no_gradient_flows_through_the_teacher():
-    member = trained_member(gamma=0.0, warmup=0.0)
+    objective = make_objective(gamma=0.0, warmup=0.0)
     batch = Batch(*(torch.from_numpy(X[i : i + 6]) for i in (0, 6, 12)))
-    member._loss_terms(batch, 0.9)["L_U"].backward()
-    assert member.net_.net.w.grad is not None
-    assert all(p.grad is None for p in member._best_net().parameters())
+    objective.terms(batch, 0.9)["L_U"].backward()
+    assert objective.member.net.net.w.grad is not None
+    assert all(p.grad is None for p in objective.predictor.parameters())
 
 
 def test_unlabeled_consistency_sets_in_after_the_warm_up_and_rises_to_one():
-    model = MixPULClassifier(warmup=0.25)
-    assert model._ramp(0.0) == model._ramp(0.2499) == 0
-    assert model._ramp(0.25) == pytest.approx(np.exp(-5))
-    assert model._ramp(0.30) == pytest.approx(np.exp(-5 / 4))
-    assert model._ramp(0.35) == model._ramp(0.99) == 1
-    assert MixPULClassifier(warmup=1.0)._ramp(0.999) == 0
+    ramp_up = make_objective(warmup=0.25)._ramp_up
+    assert ramp_up(0.0) == ramp_up(0.2499) == 0
+    assert ramp_up(0.25) == pytest.approx(np.exp(-5))
+    assert ramp_up(0.30) == pytest.approx(np.exp(-5 / 4))
+    assert ramp_up(0.35) == ramp_up(0.99) == 1
+    assert make_objective(warmup=1.0)._ramp_up(0.999) == 0
 
     history = MixPULClassifier(**(QUICK | {"n_epochs": 4, "warmup": 0.5})).fit(X, Y).history_
     assert [record["L_U"] > 0 for record in history] == [False, False, True, True]
@@ -191,6 +193,40 @@ def test_a_random_miner_with_a_seed_still_draws_anew_each_epoch(monkeypatch):
     np.testing.assert_array_equal(model.fit(X, Y).decision_function(X), first)
 
 
+def test_reliable_negatives_are_those_of_all_epochs(monkeypatch):
+    drawn = []
+    mine = RandomMiner.mine
+    monkeypatch.setattr(RandomMiner, "mine", lambda *args: drawn.append(mine(*args)) or drawn[-1])
+    model = MixPULClassifier(
+        miner=RandomMiner(every_epoch=True), negative_fraction=0.2, cross_fitting=None,
+        early_stopping=False, **QUICK,
+    ).fit(X, Y)  # fmt: skip
+    unlabeled = np.flatnonzero(Y == 0)
+    # The first draw only checks that the miner works.
+    used = unlabeled[np.unique(np.concatenate(drawn[1:]))]
+    assert len(used) > len(drawn[1])
+    assert sorted(model.reliable_negatives_) == used.tolist()
+    assert model.reliable_negatives_[0] in unlabeled[[rows[0] for rows in drawn[1:]]]
+
+
+def test_reliable_negatives_of_a_resumed_training_are_those_of_all_epochs(tmp_path, monkeypatch):
+    params = {"miner": RandomMiner(every_epoch=True), "negative_fraction": 0.1} | QUICK
+    whole = MixPULClassifier(**params).fit(X, Y)
+    model = MixPULClassifier(**params, checkpoint=tmp_path / "checkpoint")
+    save = Checkpoint.save
+
+    def stop_after_two(self, history):
+        save(self, history)
+        if len(history) == 2:
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr(Checkpoint, "save", stop_after_two)
+    with pytest.raises(KeyboardInterrupt):
+        model.fit(X, Y)
+    monkeypatch.setattr(Checkpoint, "save", save)
+    np.testing.assert_array_equal(model.fit(X, Y).reliable_negatives_, whole.reliable_negatives_)
+
+
 @pytest.mark.parametrize("optimizer", ["sgd", "adam"])
 def test_networks_trained_together_equal_one_trained_alone(optimizer):
     """The members of a cross-fit share a loop and an optimiser, and nothing else."""
@@ -199,19 +235,17 @@ def test_networks_trained_together_equal_one_trained_alone(optimizer):
     rows = lambda i: torch.from_numpy(X)[i]  # noqa: E731
     seen = np.arange(240) % 3 != 0
 
-    def members(n):
+    def train(n_members):
         torch.manual_seed(0)
-        return [
-            together._member(X, rows, Y == 1, seen, 9 + k, torch.device("cpu")) for k in range(n)
-        ]
+        members = [together._build_member(X, rows, Y == 1, seen, 9 + k) for k in range(n_members)]
+        objectives = [together._make_objective(member) for member in members]
+        average, _ = together._train_members(objectives, X, rows, Y == 1)
+        return together._average_members(objectives, average)
 
     state = torch.get_rng_state()
-    pair, alone = members(2), members(1)
+    first_of_pair, alone = train(2)[0].state_dict(), train(1)[0].state_dict()
     torch.set_rng_state(state)
-    together._train_together(pair, X, rows, Y == 1)
-    first_of_pair = together.net_.members[0].state_dict()
-    together._train_together(alone, X, rows, Y == 1)
-    for name, tensor in together.net_.state_dict().items():
+    for name, tensor in alone.items():
         torch.testing.assert_close(tensor, first_of_pair[name], rtol=0, atol=1e-7)
 
 

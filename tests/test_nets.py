@@ -164,7 +164,9 @@ def test_a_network_that_gives_one_number_for_the_whole_batch_is_refused():
 
 @pytest.mark.parametrize("widths", [(-1,), (0,), (1.5,), ("8",), (8, None)])
 def test_impossible_widths_are_refused_before_training(pu, quick, widths, monkeypatch):
-    monkeypatch.setattr("mixpul.base.train", lambda *args, **settings: pytest.fail("trained"))
+    monkeypatch.setattr(
+        "mixpul.methods.neural.classifier.train", lambda *args, **settings: pytest.fail("trained")
+    )
     with pytest.raises(ValueError, match=r"net|widths"):
         quick(net=widths).fit(pu.X, pu.y)
 

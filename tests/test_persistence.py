@@ -20,9 +20,10 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 from torch import nn
 
-from mixpul import MixPULClassifier, load, save
+from mixpul import MixPULClassifier, NNPUClassifier, VPUClassifier, load, save
 from mixpul.miners import RandomMiner
 from mixpul.persistence import FORMAT, checksum, describe
+from mixpul.priors import BBEPrior
 from mixpul.tables import TableInput
 
 
@@ -324,7 +325,7 @@ def test_a_network_of_your_own_may_share_weights_between_layers(pu, quick, path)
 
 # -- broken and foreign files ---------------------------------------------------------------
 
-BROKEN = "broken, truncated or no mixpul model file"
+BROKEN = "broken, truncated or not a mixpul model file"
 
 
 def test_a_truncated_file_is_refused_wherever_it_was_cut(saved):
@@ -378,7 +379,7 @@ def test_a_flipped_bit_anywhere_is_refused_or_changes_nothing(pu, quick, path):
 def test_a_safetensors_file_of_something_else_is_refused(path):
     for metadata in (None, {"format": "pt"}, {"mixpul": "no JSON"}, {"mixpul": "[1, 2]"}):
         path.write_bytes(to_bytes({"weight": torch.zeros(3)}, metadata))
-        assert_refused(path, "is a safetensors file, but no mixpul model")
+        assert_refused(path, "is a safetensors file, but not a mixpul model")
 
 
 def drop(mapping, key):
@@ -388,11 +389,11 @@ def drop(mapping, key):
 FIRST = "net_.0.layers.1.weight"
 CHANGES = {
     "unknown class": (lambda t, d: d.update({"class": "SVC"}), "'SVC'.*loads .*MixPULClassifier"),
-    "no class": (lambda t, d: drop(d, "class"), "not a whole mixpul model|no mixpul model"),
+    "no class": (lambda t, d: drop(d, "class"), "not a whole mixpul model|not a mixpul model"),
     "class is a list": (lambda t, d: d.update({"class": ["SVC"]}), None),
     "newer format": (lambda t, d: d.update(format=FORMAT + 1), "format 2.*Upgrade mixpul"),
-    "format is no number": (lambda t, d: d.update(format="x"), "no mixpul model"),
-    "no format": (lambda t, d: drop(d, "format"), "no mixpul model"),
+    "format is no number": (lambda t, d: d.update(format="x"), "not a mixpul model"),
+    "no format": (lambda t, d: drop(d, "format"), "not a mixpul model"),
     "missing tensor": (lambda t, d: drop(t, FIRST), "not a whole mixpul model"),
     "missing network": (
         lambda t, d: [drop(t, key) for key in list(t) if key.startswith("net_.1.")],
@@ -600,7 +601,7 @@ def test_paths_may_be_text(model, path, pu):
 
 
 def test_a_file_tells_what_is_in_it_without_building_the_model(saved_pipeline, monkeypatch):
-    monkeypatch.setattr("mixpul.persistence._rebuilt", fail(AssertionError("built the model")))
+    monkeypatch.setattr("mixpul.persistence._rebuild", fail(AssertionError("built the model")))
     about = describe(saved_pipeline)
     assert about["class"] == "MixPULClassifier"
     assert about["info"] == {"label": "fraud"}
@@ -638,3 +639,44 @@ def test_equal_pipelines_give_equal_files(table, quick, tmp_path):
     for name in ("a", "b"):
         save(make_pipeline(TableInput(), quick()).fit(*table), tmp_path / name)
     assert (tmp_path / "a").read_bytes() == (tmp_path / "b").read_bytes()
+
+
+@pytest.fixture
+def saved_vpu(pu, path):
+    model = VPUClassifier(n_epochs=2, cross_fitting=2, random_state=0).fit(pu.X, pu.y)
+    save(model, path)
+    return model
+
+
+def test_a_file_of_vpu_without_its_threshold_is_refused(saved_vpu, path):
+    rewrite(path, lambda tensors, description: description["learned"].pop("threshold_"))
+    with pytest.raises(ValueError, match="it has no 'threshold_'"):
+        load(path)
+
+
+def test_files_in_which_the_threshold_of_vpu_has_its_former_name_are_read(saved_vpu, path, pu):
+    def rename(tensors, description):
+        description["learned"]["cut_"] = description["learned"].pop("threshold_")
+
+    rewrite(path, rename)
+    loaded = load(path)
+    assert loaded.threshold_ == loaded.cut_ == saved_vpu.cut_ != 0
+    np.testing.assert_array_equal(loaded.decision_function(pu.X), saved_vpu.decision_function(pu.X))
+
+
+def test_files_from_before_all_methods_had_a_threshold_are_read(path, pu):
+    model = NNPUClassifier(prior=0.3, n_epochs=2, cross_fitting=2, random_state=0).fit(pu.X, pu.y)
+    save(model, path)
+    rewrite(path, lambda tensors, description: description["learned"].pop("threshold_"))
+    np.testing.assert_array_equal(load(path).decision_function(pu.X), model.decision_function(pu.X))
+
+
+def test_a_prior_estimator_with_a_scorer_of_ones_own_can_be_saved(path, pu):
+    prior = BBEPrior(LogisticRegression(C=0.5), n_folds=3, random_state=0)
+    model = NNPUClassifier(prior=prior, n_epochs=2, cross_fitting=2, random_state=0)
+    save(model.fit(pu.X, pu.y), path)
+    with pytest.warns(UserWarning, match=r"a prior of your own.*load\(path, prior=\.\.\.\)"):
+        loaded = load(path)
+    assert loaded.prior.n_folds == 3
+    np.testing.assert_array_equal(loaded.decision_function(pu.X), model.decision_function(pu.X))
+    assert load(path, prior=prior).prior is prior

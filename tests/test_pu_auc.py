@@ -6,7 +6,7 @@ from sklearn.metrics import roc_auc_score
 
 from mixpul.methods.pu_auc import (
     PUAUCClassifier,
-    _pu_aucs,
+    _score_pu_aucs,
     auc_system,
     pu_auc_system,
     solve_system,
@@ -71,7 +71,7 @@ def test_many_aucs_at_once_are_those_of_the_metric():
     scores = np.random.default_rng(0).integers(0, 5, size=(3, 30)).astype(float)
     is_positive = np.arange(30) < 8
     assert_allclose(
-        _pu_aucs(scores, is_positive), [pu_auc_score(is_positive, row) for row in scores]
+        _score_pu_aucs(scores, is_positive), [pu_auc_score(is_positive, row) for row in scores]
     )
 
 

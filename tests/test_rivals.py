@@ -14,6 +14,7 @@ from mixpul import (
 )
 from mixpul.losses import nnpu_risk, upu_risk, variational_risk
 from mixpul.methods._kernel.solvers import ramp_cccp, upu_convex, upu_squared
+from mixpul.methods.neural import Member
 from mixpul.priors import BBEPrior
 from mixpul.training import Batch
 
@@ -25,12 +26,12 @@ def one_step(model, pu):
     """The loss terms of a model with a linear network, and the logits they are made of."""
     model.prior_ = PRIOR
     model._row_shape = pu.X.shape[1:]
-    model._rng = np.random.default_rng(0)
     torch.manual_seed(0)
-    model.net_ = torch.nn.Sequential(torch.nn.Linear(4, 1), torch.nn.Flatten(0))
+    net = torch.nn.Sequential(torch.nn.Linear(4, 1), torch.nn.Flatten(0))
+    member = Member(net, np.ones(len(pu.X), dtype=bool), seed=0)
     x_p, x_u = torch.from_numpy(pu.X[pu.y == 1][:6]), torch.from_numpy(pu.X[pu.y == 0][:6])
-    terms = model._loss_terms(Batch(x_p, x_p[:0], x_u), 0.5)
-    return terms, model.net_(x_p), model.net_(x_u)
+    terms = model._make_objective(member).terms(Batch(x_p, x_p[:0], x_u), 0.5)
+    return terms, net(x_p), net(x_u)
 
 
 def test_networks_minimise_the_risks_of_their_papers(pu):

@@ -6,7 +6,7 @@ import torch
 from torch import nn
 
 from mixpul.methods.neural import selection
-from mixpul.methods.neural.selection import GAP, EpochAverage, score_gap
+from mixpul.methods.neural.selection import GAP, EpochAverage, score_gap, score_held_out
 
 
 @pytest.fixture(autouse=True)
@@ -150,8 +150,10 @@ def test_a_row_is_scored_by_the_network_that_has_not_seen_it_or_else_not_at_all(
     nets = [Table(5), Table(5)]
     nets[0].set([1, 2, 3, 4, 5])
     nets[1].set([10, 20, 30, 40, 50])
-    scores = make_average(nets, [[3, 0], [1]], [1, 0, 1, 0, 0]).scores()
-    np.testing.assert_array_equal(scores, [1, 20, np.nan, 4, np.nan])
+    average = make_average(nets, [[3, 0], [1]], [1, 0, 1, 0, 0])
+    scores, is_known = score_held_out(nets, average.held_out, average.rows, 5)
+    np.testing.assert_array_equal(is_known, [True, True, False, True, False])
+    np.testing.assert_array_equal(scores[is_known], [1, 20, 4])
     assert scores.dtype == np.float32
 
 

@@ -6,7 +6,7 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
 
-from mixpul.methods.supervised import SupervisedClassifier, _search_space, _split
+from mixpul.methods.supervised import SupervisedClassifier, _make_search_space, _split
 
 lightgbm = pytest.importorskip("lightgbm")
 hyperopt = pytest.importorskip("hyperopt")
@@ -16,7 +16,7 @@ QUICK = {"n_evals": 2, "n_rounds": 30, "random_state": 0}
 def test_search_space_is_that_of_the_authors():
     from hyperopt.pyll.stochastic import sample
 
-    draws = [sample(_search_space(hyperopt.hp), np.random.default_rng(k)) for k in range(300)]
+    draws = [sample(_make_search_space(hyperopt.hp), np.random.default_rng(k)) for k in range(300)]
     low_high = {
         name: (min(d[name] for d in draws), max(d[name] for d in draws)) for name in draws[0]
     }
@@ -46,7 +46,7 @@ def test_scaled_leaves_can_split_few_rows():
     n_scores = {}
     for min_leaf in ("default", "scaled"):
         model = SupervisedClassifier(min_leaf=min_leaf)
-        params = model._settings({"min_child_weight": 2.0}, y, np.random.default_rng(0))
+        params = model._make_settings({"min_child_weight": 2.0}, y, np.random.default_rng(0))
         booster = model._boost(lightgbm, X, y, np.arange(38), np.arange(0), params, 5)
         n_scores[min_leaf] = len(np.unique(booster.predict(X)))
     assert n_scores["default"] == 1
@@ -59,11 +59,11 @@ def test_scaled_leaves_weigh_as_with_balanced_classes():
     assert_allclose(
         model._scaled({"min_child_weight": 5.0}, is_positive)["min_child_weight"], 5 * 4 * 0.09
     )
-    settings = model._settings({}, is_positive, np.random.default_rng(0))
+    settings = model._make_settings({}, is_positive, np.random.default_rng(0))
     assert settings["min_child_samples"] == 1
     model.set_params(min_leaf="default")
     assert model._scaled({"min_child_weight": 5.0}, is_positive)["min_child_weight"] == 5
-    settings = model._settings({}, is_positive, np.random.default_rng(0))
+    settings = model._make_settings({}, is_positive, np.random.default_rng(0))
     assert settings["min_child_samples"] == 20
 
 

@@ -619,7 +619,7 @@ def test_a_model_file_that_is_none_is_refused(work, tmp_path, command):
     result = run(command, work / "new.csv", *words.get(command, [work / "later.csv"]))
     assert result.code == 1
     assert_one_sentence(result.err)
-    assert "no mixpul model file" in result.err
+    assert "not a mixpul model file" in result.err
 
 
 def test_a_model_without_a_table_is_refused_by_predict(work, tmp_path):

@@ -7,6 +7,7 @@ from scipy import sparse
 from torch import nn
 
 from mixpul import training
+from mixpul._util.errors import TrainingDiverged
 from mixpul.training import (
     Batch,
     PUBatches,
@@ -290,6 +291,17 @@ def test_a_loss_that_is_not_finite_names_the_epoch_and_the_way_out(value):
 def test_a_learning_rate_that_is_far_too_large_is_reported_by_fit(pu, quick):
     with pytest.raises(FloatingPointError, match=r"diverged.*lower learning_rate"):
         quick(learning_rate=1e30).fit(pu.X, pu.y)
+
+
+@pytest.mark.parametrize("early_stopping", [True, False])
+def test_a_training_that_diverges_in_its_last_step_is_reported_too(pu, quick, early_stopping):
+    # With one step in an epoch the loss is still finite; the scores are not.
+    model = quick(
+        learning_rate=1e30, batch_size=200, n_epochs=1, early_stopping=early_stopping,
+        cross_fitting=None,
+    )  # fmt: skip
+    with pytest.raises(TrainingDiverged, match=r"diverged.*lower learning_rate"):
+        model.fit(pu.X, pu.y)
 
 
 def test_every_epoch_trains_in_training_mode_even_if_on_epoch_evaluates():

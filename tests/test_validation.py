@@ -13,7 +13,7 @@ def no_training(monkeypatch):
     def train(*args, **settings):
         pytest.fail("the training began")
 
-    monkeypatch.setattr("mixpul.base.train", train)
+    monkeypatch.setattr("mixpul.methods.neural.classifier.train", train)
 
 
 def with_value(X, value, *columns):
@@ -343,12 +343,12 @@ class FixedMiner:
 @pytest.mark.parametrize(
     ("answer", "message"),
     [
-        ([0.5, 1.0], "must give a list of row numbers; got float64"),
-        ([True, False], "must give a list of row numbers; got bool"),
-        ([], r"must give a list of row numbers; got float64 of shape \(0,\)"),
-        (np.array([], dtype=int), r"must give a list of row numbers; got int64 of shape \(0,\)"),
-        ([[0, 1]], r"must give a list of row numbers; got int64 of shape \(1, 2\)"),
-        (None, "must give a list of row numbers; got object"),
+        ([0.5, 1.0], "must return a list of row numbers; got float64"),
+        ([True, False], "must return a list of row numbers; got bool"),
+        ([], r"must return a list of row numbers; got float64 of shape \(0,\)"),
+        (np.array([], dtype=int), r"must return a list of row numbers; got int64 of shape \(0,\)"),
+        ([[0, 1]], r"must return a list of row numbers; got int64 of shape \(1, 2\)"),
+        (None, "must return a list of row numbers; got object"),
         ([0, 5000], "row numbers from 0 to 5000; there are .* unlabeled rows"),
         ([-1, 3], "row numbers from -1 to 3; there are .* unlabeled rows"),
     ],

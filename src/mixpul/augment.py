@@ -61,7 +61,7 @@ def make_augment(augment: AugmentSpec) -> Augment | None:
     """
     if augment is None or callable(augment):
         return augment
-    names = _names(augment)
+    names = _list_names(augment)
     unknown = [name for name in names if name not in AUGMENTATIONS]
     if unknown:
         raise ValueError(
@@ -69,18 +69,18 @@ def make_augment(augment: AugmentSpec) -> Augment | None:
             f"a generator; got {augment!r}."
         )
 
-    def one_after_the_other(x: Tensor, generator: Generator) -> Tensor:
+    def apply_in_turn(x: Tensor, generator: Generator) -> Tensor:
         for name in names:
             x = AUGMENTATIONS[name](x, generator)
         return x
 
-    return one_after_the_other
+    return apply_in_turn
 
 
 def flips(augment: AugmentSpec) -> bool:
     """Whether pictures are mirrored by name, so that the class of a mirror image is the same."""
-    return augment is not None and not callable(augment) and "flip" in _names(augment)
+    return augment is not None and not callable(augment) and "flip" in _list_names(augment)
 
 
-def _names(augment: str | Sequence[str]) -> list[str]:
+def _list_names(augment: str | Sequence[str]) -> list[str]:
     return [augment] if isinstance(augment, str) else list(augment)

@@ -7,7 +7,7 @@ from typing import Any, Protocol, runtime_checkable
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
-from sklearn.base import BaseEstimator
+from sklearn.base import BaseEstimator, clone
 from sklearn.metrics import euclidean_distances
 from sklearn.utils import gen_batches
 
@@ -77,7 +77,7 @@ class RandomMiner(BaseEstimator):
     def mine(self, X_positive: Any, X_unlabeled: Any, n: int) -> NDArray[np.intp]:
         """Return `n` distinct row numbers within `X_unlabeled`, in random order."""
         self._validate_params()
-        _, unlabeled = _checked_rows(X_positive, X_unlabeled, n)
+        _, unlabeled = _check_rows(X_positive, X_unlabeled, n)
         return as_generator(self.random_state).permutation(unlabeled.shape[0])[:n]
 
 
@@ -112,10 +112,10 @@ class DistanceMiner(BaseEstimator):
     def mine(self, X_positive: Any, X_unlabeled: Any, n: int) -> NDArray[np.intp]:
         """Return the row numbers of the `n` farthest rows of `X_unlabeled`, farthest first."""
         self._validate_params()
-        positive, unlabeled = _checked_rows(X_positive, X_unlabeled, n)
+        positive, unlabeled = _check_rows(X_positive, X_unlabeled, n)
         check_finite(positive)
         check_finite(unlabeled)
-        distances = _mean_distances(positive, unlabeled, self.memory_mb * 2**20)
+        distances = _average_distances(positive, unlabeled, self.memory_mb * 2**20)
         # Equal rows may differ in the last bits of the product; in single precision they tie.
         return np.argsort(-distances.astype(np.float32), kind="stable")[:n]
 
@@ -172,7 +172,7 @@ class NTCMiner(BaseEstimator):
     def mine(self, X_positive: Any, X_unlabeled: Any, n: int) -> NDArray[np.intp]:
         """Return the row numbers of the `n` lowest scores in `X_unlabeled`, lowest first."""
         self._validate_params()
-        positive, unlabeled = _checked_rows(X_positive, X_unlabeled, n)
+        positive, unlabeled = _check_rows(X_positive, X_unlabeled, n)
         # Imported here: it would double the time that `import mixpul` takes.
         from sklearn.ensemble import RandomForestClassifier
 
@@ -184,11 +184,27 @@ class NTCMiner(BaseEstimator):
             random_state=int(as_generator(self.random_state).integers(2**31)),
             n_jobs=self.n_jobs,
         )
-        scores = _out_of_bag_scores(forest, positive, unlabeled)
+        scores = _score_out_of_bag(forest, positive, unlabeled)
         return np.argsort(scores, kind="stable")[:n]
 
 
-def _checked_rows(X_positive: Any, X_unlabeled: Any, n: int) -> tuple[Any, Any]:
+def prepare_miner(
+    miner: str | NegativeMiner, random: np.random.Generator
+) -> tuple[NegativeMiner, np.random.Generator | None]:
+    """Return the miner by name or as it is, and the stream it draws from if it has one.
+
+    A miner of ours is copied, and draws from `random` unless it was given randomness of its own.
+    """
+    made: Any = MINERS[miner]() if isinstance(miner, str) else miner
+    if not (isinstance(made, BaseEstimator) and "random_state" in made.get_params()):
+        return made, None
+    # A stream rather than a number: a miner asked again each epoch must draw anew.
+    own = made.random_state
+    stream = random if own is None else as_generator(own)
+    return clone(made).set_params(random_state=stream), stream
+
+
+def _check_rows(X_positive: Any, X_unlabeled: Any, n: int) -> tuple[Any, Any]:
     """Return both parts as matrices, sparse if either one is."""
     positive, unlabeled = _as_matrix(X_positive), _as_matrix(X_unlabeled)
     if positive.shape[1] != unlabeled.shape[1]:
@@ -218,21 +234,19 @@ def _as_matrix(X: Any) -> Any:
     return X.reshape(len(X), int(np.prod(X.shape[1:])))
 
 
-def _mean_distances(positive: Any, unlabeled: Any, memory: float) -> NDArray[np.float64]:
+def _average_distances(positive: Any, unlabeled: Any, memory: float) -> NDArray[np.float64]:
     """Mean Euclidean distance of each unlabeled row to the positives, within `memory` bytes."""
     centre = positive.mean(axis=0, dtype=np.float64)
-    positive = _centred(positive, centre)
+    positive = _centre(positive, centre)
     # Room for three: a sparse product may be built before the dense matrix of distances.
     bytes_per_row = 8 * (3 * positive.shape[0] + 2 * positive.shape[1])
     means = np.empty(unlabeled.shape[0])
     for block in gen_batches(len(means), max(1, int(memory / bytes_per_row))):
-        means[block] = euclidean_distances(_centred(unlabeled[block], centre), positive).mean(
-            axis=1
-        )
+        means[block] = euclidean_distances(_centre(unlabeled[block], centre), positive).mean(axis=1)
     return means
 
 
-def _centred(rows: Any, centre: NDArray[np.float64]) -> Any:
+def _centre(rows: Any, centre: NDArray[np.float64]) -> Any:
     """Rows in double precision, around `centre` unless that would fill a sparse matrix.
 
     The distances come from a matrix product, which loses digits far from the origin.
@@ -240,7 +254,7 @@ def _centred(rows: Any, centre: NDArray[np.float64]) -> Any:
     return rows.astype(np.float64) if sparse.issparse(rows) else rows - centre
 
 
-def _out_of_bag_scores(forest: Any, positive: Any, unlabeled: Any) -> NDArray[np.float64]:
+def _score_out_of_bag(forest: Any, positive: Any, unlabeled: Any) -> NDArray[np.float64]:
     """Score the unlabeled rows by the trees that have not seen them; infinity if there is none."""
     n_positive = positive.shape[0]
     is_positive = np.arange(n_positive + unlabeled.shape[0]) < n_positive

@@ -93,14 +93,14 @@ class AllConv13(nn.Module):
 
     def __init__(self, shape: tuple[int, ...]) -> None:
         super().__init__()
-        n_channels, height, width = picture_shape(shape, "allconv13")
+        n_channels, height, width = check_image_shape(shape, "allconv13")
         layers: list[nn.Module] = []
         for n_out, size, stride in (
             (96, 3, 1), (96, 3, 1), (96, 3, 2),
             (192, 3, 1), (192, 3, 1), (192, 3, 2),
             (192, 3, 1), (192, 1, 1), (10, 1, 1),
         ):  # fmt: skip
-            layers += convolution(n_channels, n_out, size, stride)
+            layers += make_convolution(n_channels, n_out, size, stride)
             n_channels = n_out
         n_flat = 10 * -(-height // 4) * -(-width // 4)
         self.layers = nn.Sequential(*layers, MLP((n_flat,), (1000, 1000)))
@@ -128,7 +128,7 @@ class SmallConv(nn.Module):
         self, shape: tuple[int, ...], widths: Sequence[int] = (32, 64, 128, 128, 128, 128)
     ) -> None:
         super().__init__()
-        n_channels, height, width = picture_shape(shape, "small-conv")
+        n_channels, height, width = check_image_shape(shape, "small-conv")
         if min(height, width) < 8:
             raise ValueError(
                 f"net='small-conv' halves pictures three times and takes them from 8 x 8 on; got "
@@ -136,7 +136,7 @@ class SmallConv(nn.Module):
             )
         layers: list[nn.Module] = []
         for k, n_out in enumerate(widths):
-            layers += convolution(n_channels, n_out, 3, 1)
+            layers += make_convolution(n_channels, n_out, 3, 1)
             n_channels = n_out
             if k in (0, 1, 3):
                 layers.append(nn.MaxPool2d(2))
@@ -147,7 +147,7 @@ class SmallConv(nn.Module):
         return self.top(self.features(x).amax((-2, -1))).squeeze(-1)
 
 
-def convolution(n_in: int, n_out: int, size: int, stride: int) -> list[nn.Module]:
+def make_convolution(n_in: int, n_out: int, size: int, stride: int) -> list[nn.Module]:
     """A convolution that keeps the size up to its stride, batch norm, ReLU."""
     return [
         nn.Conv2d(n_in, n_out, size, stride, padding=size // 2),
@@ -156,7 +156,7 @@ def convolution(n_in: int, n_out: int, size: int, stride: int) -> list[nn.Module
     ]
 
 
-def picture_shape(shape: tuple[int, ...], net: str) -> tuple[int, int, int]:
+def check_image_shape(shape: tuple[int, ...], net: str) -> tuple[int, int, int]:
     """Channels, height and width; refused if rows are no pictures."""
     if len(shape) != 3:
         raise ValueError(
@@ -178,14 +178,14 @@ def make_net(net: NetSpec, shape: tuple[int, ...]) -> nn.Module:
     return one logit per row, (n,) or (n, 1). For pictures its convolutions are laid out channels
     last, which CPUs and tensor cores take in fastest.
     """
-    built = _built(net, shape)
+    built = _build(net, shape)
     if len(shape) == 3:
         # torch's annotations leave this form out.
         built.to(memory_format=torch.channels_last)  # type: ignore[call-overload]
     return built
 
 
-def _built(net: NetSpec, shape: tuple[int, ...]) -> nn.Module:
+def _build(net: NetSpec, shape: tuple[int, ...]) -> nn.Module:
     if isinstance(net, str):
         return NETS[net](shape)
     if callable(net):

@@ -24,7 +24,8 @@ from torch import nn
 import mixpul
 from mixpul._names import METHODS, MINERS, PRIORS
 from mixpul._util.files import write_whole
-from mixpul.base import NeuralPUClassifier, PUClassifier
+from mixpul.base import PUClassifier
+from mixpul.methods.neural import NeuralPUClassifier
 from mixpul.nets import Averaged, Mirrored, make_net
 from mixpul.tables import TableInput
 from mixpul.training import own_torch_state
@@ -39,6 +40,10 @@ CLASSES = sorted(METHODS.class_names())
 PARTS: dict[str, type[BaseEstimator]] = {
     cls.__name__: cls for cls in (*MINERS.values(), *PRIORS.values())
 }
+
+
+# What VPU called its threshold in earlier files.
+FORMER_NAMES = {"cut_": "threshold_"}
 
 
 def save(
@@ -70,10 +75,10 @@ def save(
     >>> bool((load(path).predict_proba(pu.X) == model.predict_proba(pu.X)).all())
     True
     """
-    table, model = _table_and_classifier(model)
+    table, model = _take_apart(model)
     name = type(model).__name__
     check_is_fitted(model, "classes_")
-    for needed in model._needed_to_score():
+    for needed in model._list_needed():
         if not hasattr(model, needed):
             raise TypeError(
                 f"This {name} holds an estimator that is not ours and cannot be stored without "
@@ -95,16 +100,16 @@ def save(
         elif isinstance(value, np.ndarray) and value.dtype.kind in "biuf":
             tensors[key] = torch.from_numpy(np.ascontiguousarray(value))
         else:
-            learned[key] = _encoded(value)
+            learned[key] = _encode(value)
     description = {
         "format": FORMAT,
         "version": mixpul.__version__,
         "class": name,
         "row_shape": list(model._row_shape),
         "row_dtype": model._row_dtype.name,
-        "params": {k: _encoded(v) for k, v in model.get_params(deep=False).items()},
+        "params": {k: _encode(v) for k, v in model.get_params(deep=False).items()},
         "learned": learned,
-        "info": _checked_info(info),
+        "info": _check_info(info),
         "table": table,
     }
     description["sha256"] = checksum(tensors, description)
@@ -139,17 +144,21 @@ def load(path: str | os.PathLike, **params: Any) -> PUClassifier | Pipeline:
             "The model was fitted with a network of your own, which is not stored: "
             "pass the same callable as load(path, net=...)."
         )
-    miner = description["params"].get("miner")
-    if miner == UNSTORED and "miner" not in params:
-        warnings.warn(
-            "The model was fitted with a miner of your own, which is not stored. Predictions do "
-            "not need it; to fit again with it, pass load(path, miner=...).",
-            UserWarning,
-            stacklevel=2,
-        )
+    for part in NEEDED_TO_FIT_AGAIN:
+        if part not in params and _holds_unstored(description["params"].get(part)):
+            warnings.warn(
+                f"The model was fitted with a {part} of your own, which is not stored. Predictions "
+                f"do not need it; to fit again with it, pass load(path, {part}=...).",
+                UserWarning,
+                stacklevel=2,
+            )
     try:
-        model = _rebuilt(getattr(mixpul, name), tensors, description, params)
-        return model if description.get("table") is None else _piped(model, description["table"])
+        model = _rebuild(getattr(mixpul, name), tensors, description, params)
+        return (
+            model
+            if description.get("table") is None
+            else _build_pipeline(model, description["table"])
+        )
     except (KeyError, TypeError, AttributeError, ValueError, RuntimeError) as error:
         reason = str(error).splitlines()[0] if str(error) else type(error).__name__
         raise ValueError(
@@ -186,7 +195,7 @@ def describe(path: str | os.PathLike) -> dict[str, Any]:
     >>> about["class"], about["info"]
     ('MixPULClassifier', {'label': 'survived'})
     """
-    _, description, kinds = _opened(path, with_tensors=False)
+    _, description, kinds = _open(path, with_tensors=False)
     table = description.get("table")
     of_nets = [math.prod(shape) for name, (_, shape) in kinds.items() if name.startswith("net_.")]
     return {
@@ -203,13 +212,13 @@ def describe(path: str | os.PathLike) -> dict[str, Any]:
 
 def _read(path: str | os.PathLike) -> tuple[dict[str, torch.Tensor], dict[str, Any]]:
     """The content of a file, if it is whole."""
-    tensors, description, _ = _opened(path, with_tensors=True)
+    tensors, description, _ = _open(path, with_tensors=True)
     if description.pop("sha256", None) != checksum(tensors, description):
         raise ValueError(f"{os.fspath(path)!r} is broken: its content does not match its checksum.")
     return tensors, description
 
 
-def _opened(
+def _open(
     path: str | os.PathLike, with_tensors: bool
 ) -> tuple[dict[str, torch.Tensor], dict[str, Any], dict[str, tuple[str, list[int]]]]:
     """The tensors if asked for, the description, and type and shape of each tensor."""
@@ -224,12 +233,12 @@ def _opened(
             kinds = {key: (piece.get_dtype(), piece.get_shape()) for key, piece in slices.items()}
             tensors = {key: file.get_tensor(key) for key in keys if with_tensors}
     except (SafetensorError, OSError, ValueError) as error:
-        raise ValueError(f"{name!r} is broken, truncated or no mixpul model file.") from error
+        raise ValueError(f"{name!r} is broken, truncated or not a mixpul model file.") from error
     try:
         description = json.loads(metadata["mixpul"])
         file_format = int(description["format"])
     except (KeyError, TypeError, ValueError) as error:
-        raise ValueError(f"{name!r} is a safetensors file, but no mixpul model.") from error
+        raise ValueError(f"{name!r} is a safetensors file, but not a mixpul model.") from error
     # A newer format may count its checksum differently, so its number is looked at first.
     if file_format > FORMAT:
         raise ValueError(
@@ -252,32 +261,38 @@ def checksum(tensors: dict[str, torch.Tensor], description: dict[str, Any]) -> s
     return digest.hexdigest()
 
 
-def _rebuilt(
+def _rebuild(
     cls: type[PUClassifier],
     tensors: dict[str, torch.Tensor],
     description: dict[str, Any],
     params: dict[str, Any],
 ) -> PUClassifier:
     stored = {k: v for k, v in description["params"].items() if v != UNSTORED}
-    model = cls(**({k: _decoded(v) for k, v in stored.items()} | params))
+    model = cls(**({k: _decode(v) for k, v in stored.items()} | params))
     model._row_shape = tuple(description["row_shape"])
     # Files from before there were pictures do not say.
     model._row_dtype = np.dtype(description.get("row_dtype", "float32"))
-    learned = {name: _decoded(value) for name, value in description["learned"].items()}
+    learned = {
+        FORMER_NAMES.get(name, name): _decode(value)
+        for name, value in description["learned"].items()
+    }
     learned |= {name: tensor.numpy() for name, tensor in tensors.items() if "." not in name}
     if isinstance(model, NeuralPUClassifier) and "net_" in learned:
-        learned["net_"] = _rebuilt_net(model, tensors, **learned["net_"])
+        learned["net_"] = _rebuild_net(model, tensors, **learned["net_"])
+    if cls._choose_threshold is PUClassifier._choose_threshold:
+        # Files from before all methods had one do not say.
+        learned.setdefault("threshold_", 0.0)
     for name, value in learned.items():
         if not _is_learned(name, cls):
             raise ValueError(f"{name!r} is nothing that a {cls.__name__} learns.")
         setattr(model, name, value)
-    for name in ("classes_", "n_features_in_", *model._needed_to_score()):
+    for name in ("classes_", "n_features_in_", "threshold_", *model._list_needed()):
         if not hasattr(model, name):
             raise ValueError(f"it has no {name!r}.")
     return model
 
 
-def _rebuilt_net(
+def _rebuild_net(
     model: NeuralPUClassifier,
     tensors: dict[str, torch.Tensor],
     n_members: int,
@@ -302,7 +317,7 @@ def _rebuilt_net(
     return net.eval().requires_grad_(False)
 
 
-def _table_and_classifier(model: Any) -> tuple[dict[str, Any] | None, PUClassifier]:
+def _take_apart(model: Any) -> tuple[dict[str, Any] | None, PUClassifier]:
     """What to store of the table, if there is one, and the classifier."""
     table, classifier = None, model
     if type(model) is Pipeline and len(model.steps) == 2 and type(model[0]) is TableInput:
@@ -310,9 +325,9 @@ def _table_and_classifier(model: Any) -> tuple[dict[str, Any] | None, PUClassifi
         check_is_fitted(first)
         table = {
             "steps": list(names),
-            "params": {k: _encoded(v) for k, v in first.get_params().items()},
+            "params": {k: _encode(v) for k, v in first.get_params().items()},
             "learned": {
-                k: _encoded(v) for k, v in vars(first).items() if _is_learned(k, TableInput)
+                k: _encode(v) for k, v in vars(first).items() if _is_learned(k, TableInput)
             },
         }
     name = type(classifier).__name__
@@ -324,7 +339,7 @@ def _table_and_classifier(model: Any) -> tuple[dict[str, Any] | None, PUClassifi
     return table, classifier
 
 
-def _checked_info(info: dict[str, Any] | None) -> dict[str, Any]:
+def _check_info(info: dict[str, Any] | None) -> dict[str, Any]:
     try:
         plain = json.loads(json.dumps(info or {}))
     except (TypeError, ValueError) as error:
@@ -334,13 +349,13 @@ def _checked_info(info: dict[str, Any] | None) -> dict[str, Any]:
     return plain
 
 
-def _piped(model: PUClassifier, stored: dict[str, Any]) -> Pipeline:
+def _build_pipeline(model: PUClassifier, stored: dict[str, Any]) -> Pipeline:
     """The classifier behind its `TableInput`."""
-    table = TableInput(**{k: _decoded(v) for k, v in stored["params"].items()})
+    table = TableInput(**{k: _decode(v) for k, v in stored["params"].items()})
     for name, value in stored["learned"].items():
         if not _is_learned(name, TableInput):
             raise ValueError(f"{name!r} is nothing that a TableInput learns.")
-        setattr(table, name, _decoded(value))
+        setattr(table, name, _decode(value))
     if len(table.get_feature_names_out()) != model.n_features_in_:
         raise ValueError("its table and its classifier do not fit together.")
     return Pipeline(list(zip(stored["steps"], [table, model], strict=True)))
@@ -353,9 +368,19 @@ def _is_learned(name: str, cls: type[BaseEstimator]) -> bool:
 
 # What stands in a file for a parameter that has no plain form: a callable, an object of yours.
 UNSTORED = {"unstored": True}
+# Parameters that only a new fit would use: without them a loaded classifier predicts all the same.
+NEEDED_TO_FIT_AGAIN = ("miner", "prior", "augment")
 
 
-def _encoded(value: Any) -> Any:
+def _holds_unstored(value: Any) -> bool:
+    """Whether a stored parameter, or a parameter of a part in it, has no plain form."""
+    if isinstance(value, dict) and "part" in value:
+        # Randomness that was passed in is used up by the fit.
+        return any(_holds_unstored(v) for k, v in value["params"].items() if k != "random_state")
+    return bool(value == UNSTORED)
+
+
+def _encode(value: Any) -> Any:
     """Plain JSON for numbers, text, lists, arrays of text, and miners of ours."""
     if isinstance(value, np.ndarray) and value.dtype.kind in "biuf":
         return value.tolist()
@@ -366,22 +391,23 @@ def _encoded(value: Any) -> Any:
     if type(value).__name__ in PARTS and type(value) is PARTS[type(value).__name__]:
         return {
             "part": type(value).__name__,
-            "params": {k: _encoded(v) for k, v in value.get_params().items()},
+            # Not deep: the parameters of a scorer inside are not parameters of the part.
+            "params": {k: _encode(v) for k, v in value.get_params(deep=False).items()},
         }
     if isinstance(value, torch.device):
         return str(value)
     if isinstance(value, tuple | list):
-        return [_encoded(v) for v in value]
+        return [_encode(v) for v in value]
     if isinstance(value, dict):
-        return {k: _encoded(v) for k, v in value.items()}
+        return {k: _encode(v) for k, v in value.items()}
     return value if isinstance(value, str | int | float | bool | None) else UNSTORED
 
 
-def _decoded(value: Any) -> Any:
+def _decode(value: Any) -> Any:
     if isinstance(value, dict) and "array" in value:
         return np.array(value["array"], dtype=object if value["dtype"] == "object" else str)
     if isinstance(value, dict) and "part" in value:
         return PARTS[value["part"]](
-            **{k: _decoded(v) for k, v in value["params"].items() if v != UNSTORED}
+            **{k: _decode(v) for k, v in value["params"].items() if v != UNSTORED}
         )
     return value

@@ -13,6 +13,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
+from mixpul._util.errors import TrainingDiverged
 from mixpul.augment import Augment
 
 __all__ = [
@@ -20,7 +21,7 @@ __all__ = [
     "PUBatches",
     "as_rows",
     "is_faster_in_bfloat16",
-    "is_pictures",
+    "is_images",
     "make_optimizer",
     "own_torch_state",
     "pick_device",
@@ -29,6 +30,9 @@ __all__ = [
 ]
 
 Rows = Callable[[Tensor], Tensor]
+
+# Out of a training that diverged.
+WAY_OUT = "Standardise the features or lower learning_rate."
 
 # Few enough that a convolution over images keeps within some hundred megabytes; rows of a table
 # are scored a quarter faster in larger pieces.
@@ -99,9 +103,8 @@ def train(
                 totals[name] = term.detach() + totals.get(name, 0.0)
         record = {name: float(total) / len(batches) for name, total in totals.items()}
         if not math.isfinite(record["loss"]):
-            raise FloatingPointError(
-                f"Training diverged: the loss of epoch {epoch + 1} is {record['loss']}. "
-                "Standardise the features or lower learning_rate."
+            raise TrainingDiverged(
+                f"Training diverged: the loss of epoch {epoch + 1} is {record['loss']}. {WAY_OUT}"
             )
         history.append({"epoch": epoch + 1, **record})
         if on_epoch is not None and on_epoch(history[-1]):
@@ -165,11 +168,11 @@ class PUBatches:
         return self.n_steps
 
     def __iter__(self) -> Iterator[Batch]:
-        unlabeled = self._shuffled(self.unlabeled, len(self.unlabeled))
+        unlabeled = self._shuffle(self.unlabeled, len(self.unlabeled))
         n_drawn = min(self.n_steps * self.batch_size, len(unlabeled))
-        pools = [self._shuffled(self.positive, n_drawn), unlabeled]
+        pools = [self._shuffle(self.positive, n_drawn), unlabeled]
         if self.mine is not None:
-            pools.insert(1, self._shuffled(torch.from_numpy(self.mine()), n_drawn))
+            pools.insert(1, self._shuffle(torch.from_numpy(self.mine()), n_drawn))
         for start in range(0, self.n_steps * self.batch_size, self.batch_size):
             stop = min(start + self.batch_size, n_drawn)
             # Fetched together, in one indexing operation.
@@ -179,7 +182,7 @@ class PUBatches:
             parts = x.chunk(len(pools))
             yield Batch(parts[0], parts[1] if len(pools) == 3 else parts[0][:0], parts[-1])
 
-    def _shuffled(self, pool: Tensor, length: int) -> Tensor:
+    def _shuffle(self, pool: Tensor, length: int) -> Tensor:
         """Row numbers of `pool`, again and again in new orders, `length` in all."""
         rounds = -(-length // len(pool))
         if rounds == 1:
@@ -193,12 +196,12 @@ def as_rows(X: Any, device: torch.device) -> Rows:
     """Return a function that fetches rows of `X` by number as float32 on `device`.
 
     A dense array is held once, on the device; on the CPU that is the array itself, so that one
-    mapped from disk stays there. Pictures in bytes stay bytes, and sparse rows sparse: only those
+    mapped from disk stays there. Images in bytes stay bytes, and sparse rows sparse: only those
     of the batch are turned into floats.
     """
-    if is_pictures(X):
-        pictures = as_tensor(X).to(device)
-        return lambda indices: from_bytes(pictures.index_select(0, indices.to(device)))
+    if is_images(X):
+        images = as_tensor(X).to(device)
+        return lambda indices: from_bytes(images.index_select(0, indices.to(device)))
     if isinstance(X, np.ndarray):
         tensor = as_tensor(X).float().to(device)
         # index_select copies whole rows; plain indexing is several times slower.
@@ -206,13 +209,13 @@ def as_rows(X: Any, device: torch.device) -> Rows:
     return lambda indices: torch.from_numpy(X[indices.numpy()].toarray()).float().to(device)
 
 
-def is_pictures(X: Any) -> bool:
-    """Whether `X` is an array of pictures in bytes: uint8, (n, channels, height, width)."""
+def is_images(X: Any) -> bool:
+    """Whether `X` is an array of images in bytes: uint8, (n, channels, height, width)."""
     return isinstance(X, np.ndarray) and X.dtype == np.uint8 and X.ndim == 4
 
 
 def from_bytes(x: Tensor) -> Tensor:
-    """Pixels as numbers around 0, of variance about 1 in natural pictures.
+    """Pixels as numbers around 0, of variance about 1 in natural images.
 
     The same for all data, so that nothing has to be learned or stored.
     """
@@ -291,7 +294,7 @@ def is_faster_in_bfloat16(net: nn.Module, x: Tensor, times: int = 3) -> bool:
     others convert them back and forth, and lose.
     """
 
-    def best_seconds(enabled: bool) -> float:
+    def time_best(enabled: bool) -> float:
         own, seconds = copy.deepcopy(net), []
         for _ in range(times + 1):  # the first one warms up
             start = time.perf_counter()
@@ -302,7 +305,7 @@ def is_faster_in_bfloat16(net: nn.Module, x: Tensor, times: int = 3) -> bool:
             seconds.append(time.perf_counter() - start)
         return min(seconds[1:])
 
-    return best_seconds(True) < best_seconds(False) / 1.2
+    return time_best(True) < time_best(False) / 1.2
 
 
 @contextmanager

@@ -10,7 +10,9 @@ from sklearn.model_selection import StratifiedKFold
 __all__ = [
     "RandomStateLike",
     "as_generator",
+    "count_folds",
     "draw_seed",
+    "hold_out",
     "number_folds",
     "seed_parts",
     "split_folds",
@@ -73,3 +75,17 @@ def count_folds(is_positive: NDArray[np.bool_], n_folds: int) -> int:
     """Return how many of `n_folds` folds can have a row of each kind."""
     n_positive = int(is_positive.sum())
     return min(n_folds, n_positive, len(is_positive) - n_positive)
+
+
+def hold_out(
+    is_positive: NDArray[np.bool_], fraction: float, random: np.random.Generator
+) -> NDArray[np.intp]:
+    """Draw rows to hold out, some of both kinds, so that some of both are left; else none."""
+    held_out = []
+    for kind in (is_positive, ~is_positive):
+        rows = np.flatnonzero(kind)
+        if len(rows) < 2:
+            return np.empty(0, dtype=int)
+        n = int(np.clip(round(fraction * len(rows)), 1, len(rows) - 1))
+        held_out.append(random.choice(rows, n, replace=False))
+    return np.concatenate(held_out)

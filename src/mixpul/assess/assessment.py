@@ -43,7 +43,7 @@ from mixpul.base import PUClassifier
 from mixpul.metrics import Estimate
 from mixpul.metrics.ranking import delong
 from mixpul.tables.frames import as_frame
-from mixpul.training import is_pictures
+from mixpul.training import is_images
 
 # Of the judging: two priors, curves, checks; of a table also leaks, the simple method, and one
 # for each column.
@@ -184,7 +184,7 @@ def assess(
     source = source or Source()
     _, positive = split_labels(is_positive)
     judge: Callable[..., Judged]
-    if is_pictures(X):
+    if is_images(X):
         check_rows(X, positive)
         classifier = as_image_classifier(model, random_state, int((~positive).sum()))
         pipeline, rows, n_steps = None, X, N_STEPS

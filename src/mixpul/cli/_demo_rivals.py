@@ -17,8 +17,8 @@ from threadpoolctl import threadpool_limits
 
 from mixpul import BaggingPUClassifier, MixPULClassifier, VPUClassifier, datasets
 from mixpul.assess import Assessment, Source, assess
-from mixpul.base import NeuralPUClassifier
 from mixpul.datasets import PUData
+from mixpul.methods.neural import NeuralPUClassifier
 from mixpul.metrics import Estimate, auc_interval
 
 __all__ = ["Mails", "Result", "assess_mails", "judge", "load_mails", "make_models"]

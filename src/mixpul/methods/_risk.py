@@ -12,10 +12,11 @@ from torch import Tensor
 from mixpul._util.random import RandomStateLike, as_generator
 from mixpul._util.validation import HasMethods, Interval, StrOptions
 from mixpul.augment import AugmentSpec
-from mixpul.base import NeuralPUClassifier
+from mixpul.base import HeldOut, pick_shared
 from mixpul.losses import upu_risk
 from mixpul.methods._kernel.basis import kernel_scores
 from mixpul.methods._kernel.solvers import Array, select_kernel_model
+from mixpul.methods.neural import NeuralPUClassifier
 from mixpul.nets import NetSpec
 from mixpul.priors import PRIORS, PriorEstimator, resolve_prior, warn_if_impossible
 from mixpul.training import Batch
@@ -27,7 +28,7 @@ class RiskClassifier(NeuralPUClassifier):
     """Minimises the unbiased PU risk of one loss, by a kernel model or by a network.
 
     A subclass has parameters `prior` and `model`, writes `_solve`, which minimises the risk over
-    coefficients of basis functions, and `_surrogate`, which names the loss for the network.
+    coefficients of basis functions, and `_name_loss`, which names the loss for the network.
     """
 
     _parameter_constraints: dict = NeuralPUClassifier._parameter_constraints | {
@@ -62,27 +63,7 @@ class RiskClassifier(NeuralPUClassifier):
         checkpoint: str | PathLike | None = None,
         verbose: int = 0,
     ) -> None:
-        super().__init__(
-            net=net,
-            n_epochs=n_epochs,
-            learning_rate=learning_rate,
-            optimizer=optimizer,
-            momentum=momentum,
-            weight_decay=weight_decay,
-            batch_size=batch_size,
-            max_steps=max_steps,
-            augment=augment,
-            cross_fitting=cross_fitting,
-            early_stopping=early_stopping,
-            validation_fraction=validation_fraction,
-            patience=patience,
-            pos_label=pos_label,
-            random_state=random_state,
-            device=device,
-            precision=precision,
-            checkpoint=checkpoint,
-            verbose=verbose,
-        )
+        super().__init__(**pick_shared(locals(), NeuralPUClassifier))
         self.prior = prior
         self.model = model
         self.n_centres = n_centres
@@ -90,31 +71,32 @@ class RiskClassifier(NeuralPUClassifier):
     def _solve(self, phi_p: Array, phi_u: Array, prior: float, penalty: float) -> Array:
         raise NotImplementedError
 
-    def _surrogate(self) -> str:
+    def _name_loss(self) -> str:
         raise NotImplementedError
 
-    def _fit(self, X: Any, is_positive: NDArray[np.bool_]) -> None:
+    def _fit(self, X: Any, is_positive: NDArray[np.bool_]) -> HeldOut | None:
         self.prior_, estimator = resolve_prior(self.prior, X, is_positive, self.random_state)
-        left_out = self._fitted(X, is_positive)
-        if estimator is None:
-            warn_if_impossible(self.prior_, left_out, is_positive)
-
-    def _fitted(self, X: Any, is_positive: NDArray[np.bool_]) -> NDArray:
-        """Fit either model; gives the scores of rows left out of training."""
         if self.model == "mlp":
-            super()._fit(X, is_positive)
-            return getattr(self, "oof_scores_", np.full(len(is_positive), np.nan))
+            held_out = super()._fit(X, is_positive)
+        else:
+            held_out = self._fit_kernel(X, is_positive)
+        # Rows held out by a single network are too few to contradict a prior.
+        if estimator is None and held_out is not None and held_out.is_known.all():
+            warn_if_impossible(self.prior_, held_out.scores, is_positive)
+        return held_out
+
+    def _fit_kernel(self, X: Any, is_positive: NDArray[np.bool_]) -> HeldOut | None:
         random = as_generator(self.random_state)
         found = select_kernel_model(
             X, is_positive, self.prior_, self._solve, random, n_centres=self.n_centres
         )
         self.centres_, self.width_, self.coef_ = found.centres, found.width, found.coef
         self.intercept_, self.penalty_ = found.intercept, found.penalty
-        return found.left_out
+        return found.held_out
 
-    def _needed_to_score(self) -> tuple[str, ...]:
+    def _list_needed(self) -> tuple[str, ...]:
         kernel = ("centres_", "width_", "coef_", "intercept_")
-        return kernel if self.model == "kernel" else super()._needed_to_score()
+        return kernel if self.model == "kernel" else super()._list_needed()
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -126,7 +108,7 @@ class RiskClassifier(NeuralPUClassifier):
     def _loss_terms(self, batch: Batch, progress: float) -> dict[str, Tensor]:
         logits = self.net_(torch.cat([batch.positive, batch.unlabeled]))
         positive, unlabeled = logits.split([len(batch.positive), len(batch.unlabeled)])
-        return {"R_PU": upu_risk(positive, unlabeled, self.prior_, self._surrogate())}
+        return {"R_PU": upu_risk(positive, unlabeled, self.prior_, self._name_loss())}
 
     def _scores(self, X: Any) -> NDArray[np.float32]:
         if self.model == "mlp":

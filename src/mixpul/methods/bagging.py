@@ -9,7 +9,7 @@ from scipy.special import expit, logit
 from sklearn.base import BaseEstimator, clone
 
 from mixpul._util.arrays import dense_blocks, dense_rows
-from mixpul._util.random import RandomStateLike, as_generator
+from mixpul._util.random import RandomStateLike, as_generator, seed_parts
 from mixpul._util.validation import HasMethods, Interval
 from mixpul.base import PUClassifier
 
@@ -112,28 +112,23 @@ class BaggingPUClassifier(PUClassifier):
             sample = random.choice(unlabeled, self.n_unlabeled_)
             was_seen[sample, k] = True
             rows = dense_rows(X[np.concatenate([positive, sample])]).astype(np.float32)
-            members.append(self._member(random).fit(rows, target))
+            members.append(self._make_member(random).fit(rows, target))
         self._keep(members)
-        self.oob_scores_ = self._out_of_bag(X, was_seen)
+        self.oob_scores_ = self._score_out_of_bag(X, was_seen)
 
-    def _needed_to_score(self) -> tuple[str, ...]:
+    def _list_needed(self) -> tuple[str, ...]:
         return ("tree_roots_",)
 
     def _scores(self, X: Any) -> NDArray[np.float32]:
-        shares = [self._probabilities(rows).mean(axis=1) for _, rows in dense_blocks(X)]
+        shares = [self._predict_members(rows).mean(axis=1) for _, rows in dense_blocks(X)]
         return _smooth_logit(np.concatenate(shares), self.n_estimators).astype(np.float32)
 
-    def _member(self, random: np.random.Generator) -> Any:
-        """A new member, with a seed of its own wherever it asks for one."""
+    def _make_member(self, random: np.random.Generator) -> Any:
+        """Return a new member, with a seed of its own wherever it asks for one."""
         from sklearn.tree import DecisionTreeClassifier
 
         member: Any = DecisionTreeClassifier() if self.estimator is None else clone(self.estimator)
-        seeds = {
-            name: int(random.integers(2**31))
-            for name, value in sorted(member.get_params(deep=True).items())
-            if name.split("__")[-1] == "random_state" and value is None
-        }
-        return member.set_params(**seeds)
+        return seed_parts(member, random)
 
     def _keep(self, members: list[Any]) -> None:
         """Keep default trees as arrays, which can be saved, and other members as they are."""
@@ -143,17 +138,17 @@ class BaggingPUClassifier(PUClassifier):
         self._estimators = members
         if self.estimator is None:
             self._estimators = []
-            for name, array in zip(names, _tree_arrays(members), strict=True):
+            for name, array in zip(names, _flatten_trees(members), strict=True):
                 setattr(self, f"tree_{name}_", array)
 
-    def _probabilities(self, rows: NDArray[np.float64]) -> NDArray[np.float64]:
+    def _predict_members(self, rows: NDArray[np.float64]) -> NDArray[np.float64]:
         """Probability of being positive by each member, (n_rows, n_estimators)."""
         single = rows.astype(np.float32)  # as in training: trees compare in single precision
         if hasattr(self, "tree_roots_"):
-            return self._tree_probabilities(single)
-        return np.column_stack([_positive_probability(m, single) for m in self._estimators])
+            return self._walk_trees(single)
+        return np.column_stack([_predict_positive(m, single) for m in self._estimators])
 
-    def _tree_probabilities(self, rows: NDArray[np.float32]) -> NDArray[np.float64]:
+    def _walk_trees(self, rows: NDArray[np.float32]) -> NDArray[np.float64]:
         """All rows walk down all trees together, a level at a time."""
         node = np.tile(self.tree_roots_, (len(rows), 1))
         row = np.arange(len(rows))[:, None]
@@ -164,18 +159,18 @@ class BaggingPUClassifier(PUClassifier):
                 return self.tree_value_[node]
             node = following
 
-    def _out_of_bag(self, X: Any, was_seen: NDArray[np.bool_]) -> NDArray[np.float64]:
+    def _score_out_of_bag(self, X: Any, was_seen: NDArray[np.bool_]) -> NDArray[np.float64]:
         scores = np.empty(X.shape[0])
         for block, rows in dense_blocks(X):
             is_new = ~was_seen[block]
             n_new = is_new.sum(axis=1)
-            total = (self._probabilities(rows) * is_new).sum(axis=1)
+            total = (self._predict_members(rows) * is_new).sum(axis=1)
             share = total / np.maximum(n_new, 1)
             scores[block] = np.where(n_new > 0, _smooth_logit(share, n_new), np.nan)
         return scores
 
 
-def _tree_arrays(trees: list[Any]) -> tuple[NDArray, ...]:
+def _flatten_trees(trees: list[Any]) -> tuple[NDArray, ...]:
     """Nodes of all trees in a row: roots, children, features, thresholds, shares of positives."""
     sizes = [fitted.tree_.node_count for fitted in trees]
     roots = np.cumsum([0, *sizes[:-1]])
@@ -192,7 +187,7 @@ def _tree_arrays(trees: list[Any]) -> tuple[NDArray, ...]:
     return roots, *map(np.concatenate, (children, feature, threshold, value))
 
 
-def _positive_probability(member: Any, rows: NDArray[np.float32]) -> NDArray[np.float64]:
+def _predict_positive(member: Any, rows: NDArray[np.float32]) -> NDArray[np.float64]:
     if hasattr(member, "predict_proba"):
         return member.predict_proba(rows)[:, 1]
     return expit(member.decision_function(rows))

@@ -1,24 +1,26 @@
 """MixPUL: consistency under mixup for positive-unlabeled learning (Wei et al., 2020)."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from numbers import Real
 from os import PathLike
-from typing import Any, Self
+from typing import Any, Self, cast
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator, clone
 from torch import Tensor, nn
 
-from mixpul._util.random import RandomStateLike, as_generator
+from mixpul._util.random import RandomStateLike
 from mixpul._util.validation import HasMethods, Interval, StrOptions
 from mixpul.augment import AugmentSpec
-from mixpul.base import CLEAN_BATCHES, NeuralPUClassifier
+from mixpul.base import HeldOut, pick_shared
 from mixpul.losses import consistency, mix, pairwise_margin
+from mixpul.methods.neural import Member, NeuralPUClassifier, Objective
+from mixpul.methods.neural.negatives import MinedNegatives, rank_negatives
+from mixpul.methods.neural.objective import CLEAN_BATCHES
 from mixpul.methods.neural.selection import GAP
 from mixpul.metrics import balanced_threshold
-from mixpul.miners import MINERS, NegativeMiner
+from mixpul.miners import MINERS, NegativeMiner, prepare_miner
 from mixpul.nets import NetSpec, Teacher
 from mixpul.training import Batch
 
@@ -43,7 +45,8 @@ class MixPULClassifier(NeuralPUClassifier):
 
     Parameters
     ----------
-    net : {'skip-mlp', 'mlp', 'linear'}, sequence of int, or callable, default='skip-mlp'
+    net : {'skip-mlp', 'mlp', 'linear', 'small-conv', 'allconv13'}, sequence of int, or callable, \
+default='skip-mlp'
         Network: by name; widths of the hidden layers of an MLP; or a function that takes the
         shape of one row and returns a `torch.nn.Module` giving one logit per row.
     miner : {'rand', 'dist', 'ntc'} or NegativeMiner, default='rand'
@@ -193,27 +196,7 @@ class MixPULClassifier(NeuralPUClassifier):
         checkpoint: str | PathLike | None = None,
         verbose: int = 0,
     ) -> None:
-        super().__init__(
-            net=net,
-            n_epochs=n_epochs,
-            learning_rate=learning_rate,
-            optimizer=optimizer,
-            momentum=momentum,
-            weight_decay=weight_decay,
-            batch_size=batch_size,
-            max_steps=max_steps,
-            augment=augment,
-            cross_fitting=cross_fitting,
-            early_stopping=early_stopping,
-            validation_fraction=validation_fraction,
-            patience=patience,
-            pos_label=pos_label,
-            random_state=random_state,
-            device=device,
-            precision=precision,
-            checkpoint=checkpoint,
-            verbose=verbose,
-        )
+        super().__init__(**pick_shared(locals(), NeuralPUClassifier))
         self.miner = miner
         self.negative_fraction = negative_fraction
         self.alpha = alpha
@@ -251,120 +234,103 @@ class MixPULClassifier(NeuralPUClassifier):
     # The term L_PU at margin 1, on rows held out.
     _criterion = GAP
 
-    def _prepare(self) -> None:
-        self._teacher = Teacher(self.net_, self.ema_decay)
+    def _make_objective(self, member: Member) -> Objective:
+        return MixPULObjective(self, member)
 
-    def _after_step(self) -> None:
-        self._teacher.update()
+    def _make_negatives(
+        self, member: Member, X: Any, positive: NDArray, unlabeled: NDArray
+    ) -> MinedNegatives:
+        miner, stream = prepare_miner(self.miner, member.rng)
+        if stream is not None:
+            member.streams.append(stream)
+        n = max(1, round(self.negative_fraction * len(unlabeled)))
+        return MinedNegatives(miner, X, positive, unlabeled, n)
 
-    def _resume(self, n_steps: int) -> None:
-        self._teacher.n_steps = n_steps
+    def _choose_threshold(
+        self, X: Any, is_positive: NDArray[np.bool_], held_out: HeldOut | None
+    ) -> float:
+        # Networks that have seen a row as unlabeled push it below those they have not, positives
+        # too: the threshold is judged by rows that none of them has seen in training.
+        if held_out is None:
+            return 0.0
+        is_known = held_out.is_known
+        return balanced_threshold(is_positive[is_known], held_out.scores[is_known])
 
-    def _best_net(self) -> nn.Module:
-        return self._teacher.net
+    def _publish_more(self, members: list[Member]) -> None:
+        sources = [member.batches.mine for member in members]
+        self.reliable_negatives_ = rank_negatives(cast(list[MinedNegatives], sources))
 
-    def _loss_terms(self, batch: Batch, progress: float) -> dict[str, Tensor]:
+
+class MixPULObjective(Objective):
+    """L_PN, L_U and L_PU, with a teacher that names targets and predicts."""
+
+    method: MixPULClassifier
+
+    def __init__(self, method: MixPULClassifier, member: Member) -> None:
+        super().__init__(method, member)
+        self.teacher = Teacher(member.net, method.ema_decay)
+
+    @property
+    def predictor(self) -> nn.Module:
+        """The teacher's network."""
+        return self.teacher.net
+
+    def terms(self, batch: Batch, progress: float) -> dict[str, Tensor]:
+        """Return the three weighted terms of a batch."""
         x_p, x_n, x_u = batch
         y = torch.zeros(len(x_p) + len(x_n), device=x_p.device)
         y[: len(x_p)] = 1
-        x_pn, y_pn = self._mixed(torch.cat([x_p, x_n]), y)
-        parts, weight = [x_pn, x_p, x_u], self.beta * self._ramp(progress)
+        x_pn, y_pn = self._mix(torch.cat([x_p, x_n]), y)
+        parts, weight = [x_pn, x_p, x_u], self.method.beta * self._ramp_up(progress)
         if weight:
             # The teacher's probabilities are mixed, as in the paper, not its logits.
-            x_uu, y_uu = self._mixed(x_u, torch.sigmoid(self._teacher(x_u)))
+            x_uu, y_uu = self._mix(x_u, torch.sigmoid(self.teacher(x_u)))
             parts.append(x_uu)
         # One forward pass: faster, and batch norm sees all parts together, so that its
         # statistics do not tell the network which part a row is from.
-        logits = self.net_(torch.cat(parts)).split([len(part) for part in parts])
+        logits = self.member.net(torch.cat(parts)).split([len(part) for part in parts])
+        margin = pairwise_margin(logits[1], logits[2], self.method.margin)
         return {
             "L_PN": consistency(logits[0], y_pn),
             "L_U": weight * consistency(logits[3], y_uu) if weight else y.new_zeros(()),
-            "L_PU": self.gamma * pairwise_margin(logits[1], logits[2], self.margin),
+            "L_PU": self.method.gamma * margin,
         }
 
-    def _mixed(self, x: Tensor, y: Tensor) -> tuple[Tensor, Tensor]:
+    def after_step(self) -> None:
+        """Move the teacher towards the network."""
+        self.teacher.update()
+
+    def resume(self, n_steps: int) -> None:
+        """Set the teacher's counter."""
+        self.teacher.n_steps = n_steps
+
+    def clean_batches(self) -> Iterator[Tensor]:
+        """Yield rows all alike, as those to predict: batches of training hold mixtures.
+
+        Held-out rows set the threshold, so that the composition of batches need not.
+        """
+        member = self.member
+        order = torch.randperm(len(member.seen), generator=member.generator)
+        n_batches = max(1, len(order) // self.method.batch_size)
+        some = order.tensor_split(n_batches)[:CLEAN_BATCHES]
+        return (member.batches.rows(member.seen[part]) for part in some)
+
+    def _mix(self, x: Tensor, y: Tensor) -> tuple[Tensor, Tensor]:
         """Mix rows and targets with those of a permutation."""
         weight: float | Tensor
         of_rows: float | Tensor
-        if self.mixing == "row":
-            weight = torch.from_numpy(self._rng.beta(self.alpha, self.alpha, len(x))).to(y)
+        alpha, member = self.method.alpha, self.member
+        if self.method.mixing == "row":
+            weight = torch.from_numpy(member.rng.beta(alpha, alpha, len(x))).to(y)
             of_rows = weight.view(-1, *[1] * (x.ndim - 1))  # for all entries of a row
         else:
-            weight = of_rows = self._rng.beta(self.alpha, self.alpha)
-        partner = torch.randperm(len(x), generator=self._generator).to(x.device)
+            weight = of_rows = member.rng.beta(alpha, alpha)
+        partner = torch.randperm(len(x), generator=member.generator).to(x.device)
         return mix(x, x.index_select(0, partner), of_rows), mix(y, y[partner], weight)
 
-    def _ramp(self, progress: float) -> float:
-        """Weight of L_U: none in the warm-up, then a smooth rise to 1."""
-        if progress < self.warmup:
+    def _ramp_up(self, progress: float) -> float:
+        """Return the weight of L_U: none in the warm-up, then a smooth rise to 1."""
+        if progress < self.method.warmup:
             return 0.0
-        risen = min(1.0, (progress - self.warmup) / RAMP)
+        risen = min(1.0, (progress - self.method.warmup) / RAMP)
         return float(np.exp(-5 * (1 - risen) ** 2))
-
-    def _clean_batches(self) -> Iterator[Tensor]:
-        # All rows alike, as those to predict: batches of training hold mixtures, and rows held
-        # out set the cut.
-        order = torch.randperm(len(self._seen), generator=self._generator)
-        n_batches = max(1, len(order) // self.batch_size)
-        some = order.tensor_split(n_batches)[:CLEAN_BATCHES]
-        return (self._batches.rows(self._seen[part]) for part in some)
-
-    def _keep(
-        self, members: list[Self], is_positive: NDArray[np.bool_], held_out: NDArray[np.float32]
-    ) -> None:
-        # Networks that have seen a row as unlabeled push it below those they have not, positives
-        # too: where to cut is judged by rows that none of them has seen in training.
-        self.threshold_ = 0.0
-        judged = ~np.isnan(held_out)
-        if judged.any():
-            self.threshold_ = balanced_threshold(is_positive[judged], held_out[judged])
-        if len(members) > 1:
-            self.oof_scores_ -= np.float32(self.threshold_)
-        # A row counts by its best place in any member's list.
-        place = np.concatenate([np.arange(len(member._mined)) for member in members])
-        rows = np.concatenate([member._mined for member in members])
-        order = np.argsort(place, kind="stable")
-        _, first = np.unique(rows[order], return_index=True)
-        self.reliable_negatives_ = rows[order][np.sort(first)]
-
-    def _needed_to_score(self) -> tuple[str, ...]:
-        return (*super()._needed_to_score(), "threshold_")
-
-    def _scores(self, X: Any) -> NDArray[np.float32]:
-        return super()._scores(X) - np.float32(self.threshold_)
-
-    def _negatives(
-        self, X: Any, positive: NDArray, unlabeled: NDArray
-    ) -> Callable[[], NDArray] | None:
-        miner = self._own_miner()
-        n = max(1, round(self.negative_fraction * len(unlabeled)))
-        # A miner that draws at random needs no rows: none are copied for it.
-        rows = X if getattr(miner, "reads_rows", True) else np.empty((X.shape[0], 0))
-
-        def mine() -> NDArray:
-            mined = np.asarray(miner.mine(rows[positive], rows[unlabeled], n))
-            if mined.ndim != 1 or mined.dtype.kind not in "iu" or not len(mined):
-                raise ValueError(
-                    f"{type(miner).__name__}.mine must give a list of row numbers; "
-                    f"got {mined.dtype} of shape {mined.shape}."
-                )
-            if mined.min() < 0 or mined.max() >= len(unlabeled):
-                raise ValueError(
-                    f"{type(miner).__name__}.mine gave row numbers from {mined.min()} to "
-                    f"{mined.max()}; there are {len(unlabeled)} unlabeled rows."
-                )
-            return unlabeled[mined]
-
-        self._mined = mine()
-        return mine if getattr(miner, "every_epoch", False) else lambda: self._mined
-
-    def _own_miner(self) -> Any:
-        """The miner, with randomness of its own unless it was given some."""
-        miner: Any = MINERS[self.miner]() if isinstance(self.miner, str) else self.miner
-        if isinstance(miner, BaseEstimator) and "random_state" in miner.get_params():
-            # A stream rather than a number: a miner asked again each epoch must draw anew.
-            own = miner.random_state
-            stream = self._rng if own is None else as_generator(own)
-            self._streams.append(stream)
-            miner = clone(miner).set_params(random_state=stream)
-        return miner

@@ -12,9 +12,10 @@ from torch import Tensor
 from mixpul._util.random import RandomStateLike
 from mixpul._util.validation import Interval, StrOptions
 from mixpul.augment import AugmentSpec
-from mixpul.base import NeuralPUClassifier
+from mixpul.base import HeldOut, pick_shared
 from mixpul.losses import nnpu_risk
 from mixpul.methods._risk import PRIOR_CONSTRAINT
+from mixpul.methods.neural import NeuralPUClassifier
 from mixpul.nets import NetSpec
 from mixpul.priors import PriorEstimator, resolve_prior, warn_if_impossible
 from mixpul.training import Batch
@@ -40,7 +41,8 @@ default='bbe'
         How far below zero the risk of negatives may fall.
     gamma : float, default=1.0
         Length of the uphill steps.
-    net : {'skip-mlp', 'mlp', 'linear'}, sequence of int, or callable, default='skip-mlp'
+    net : {'skip-mlp', 'mlp', 'linear', 'small-conv', 'allconv13'}, sequence of int, or callable, \
+default='skip-mlp'
     n_epochs : int, default=30
     learning_rate : float, default=0.001
     optimizer : {'sgd', 'adam'}, default='adam'
@@ -112,37 +114,18 @@ default='bbe'
         checkpoint: str | PathLike | None = None,
         verbose: int = 0,
     ) -> None:
-        super().__init__(
-            net=net,
-            n_epochs=n_epochs,
-            learning_rate=learning_rate,
-            optimizer=optimizer,
-            momentum=momentum,
-            weight_decay=weight_decay,
-            batch_size=batch_size,
-            max_steps=max_steps,
-            augment=augment,
-            cross_fitting=cross_fitting,
-            early_stopping=early_stopping,
-            validation_fraction=validation_fraction,
-            patience=patience,
-            pos_label=pos_label,
-            random_state=random_state,
-            device=device,
-            precision=precision,
-            checkpoint=checkpoint,
-            verbose=verbose,
-        )
+        super().__init__(**pick_shared(locals(), NeuralPUClassifier))
         self.prior = prior
         self.loss = loss
         self.beta = beta
         self.gamma = gamma
 
-    def _fit(self, X: Any, is_positive: NDArray[np.bool_]) -> None:
+    def _fit(self, X: Any, is_positive: NDArray[np.bool_]) -> HeldOut | None:
         self.prior_, estimator = resolve_prior(self.prior, X, is_positive, self.random_state)
-        super()._fit(X, is_positive)
+        held_out = super()._fit(X, is_positive)
         if estimator is None and hasattr(self, "oof_scores_"):
             warn_if_impossible(self.prior_, self.oof_scores_, is_positive)
+        return held_out
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

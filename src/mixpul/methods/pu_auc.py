@@ -9,12 +9,16 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import LinAlgError, cho_factor, cho_solve
 from scipy.stats import rankdata
-from sklearn.base import BaseEstimator, clone
-from sklearn.model_selection import StratifiedKFold
 
-from mixpul._util.random import RandomStateLike, as_generator
+from mixpul._util.random import (
+    RandomStateLike,
+    as_generator,
+    count_folds,
+    draw_seed,
+    split_folds,
+)
 from mixpul._util.validation import HasMethods, Interval, StrOptions
-from mixpul.base import PUClassifier
+from mixpul.base import HeldOut, PUClassifier
 from mixpul.methods._kernel.basis import (
     gaussian,
     kernel_scores,
@@ -23,7 +27,7 @@ from mixpul.methods._kernel.basis import (
     squared_distances,
 )
 from mixpul.methods._risk import PRIOR_CONSTRAINT
-from mixpul.miners import MINERS, NegativeMiner
+from mixpul.miners import MINERS, NegativeMiner, prepare_miner
 from mixpul.priors import PriorEstimator, resolve_prior, warn_if_impossible
 
 __all__ = ["PUAUCClassifier", "auc_system", "pu_auc_system", "solve_system"]
@@ -146,10 +150,10 @@ default='bbe'
         self.pos_label = pos_label
         self.random_state = random_state
 
-    def _fit(self, X: Any, is_positive: NDArray[np.bool_]) -> None:
+    def _fit(self, X: Any, is_positive: NDArray[np.bool_]) -> HeldOut:
         self.prior_, estimator = resolve_prior(self.prior, X, is_positive, self.random_state)
         random = as_generator(self.random_state)
-        is_negative = self._mined(X, is_positive, random)
+        is_negative = self._mine(X, is_positive, random)
         self.centres_ = pick_centres(X, self.n_centres, random)
         squared = squared_distances(X, self.centres_)
         median = median_distance(X, random)
@@ -160,41 +164,47 @@ default='bbe'
         )
         phi = gaussian(squared, self.width_)
         everyone = np.ones(len(is_positive), dtype=bool)
-        A, b = self._system(phi, is_positive, is_negative, everyone)
+        A, b = self._build_system(phi, is_positive, is_negative, everyone)
         self.coef_ = solve_system(A, b, self.penalty_)
-        # Positives used in training score higher than new ones: better the scores left out.
-        scores = phi @ self.coef_ if left_out is None else left_out
-        mean_p, mean_u = scores[is_positive].mean(), scores[~is_positive].mean()
-        mean_n = (mean_u - self.prior_ * mean_p) / (1 - self.prior_)
-        self.threshold_ = float((mean_p + mean_n) / 2)
         if estimator is None and left_out is not None:
             warn_if_impossible(self.prior_, left_out, is_positive)
+        # Positives used in training score higher than new ones: better the scores left out.
+        scores = phi @ self.coef_ if left_out is None else left_out
+        return HeldOut(scores, everyone)
 
-    def _needed_to_score(self) -> tuple[str, ...]:
-        return ("centres_", "width_", "coef_", "threshold_")
+    def _choose_threshold(
+        self, X: Any, is_positive: NDArray[np.bool_], held_out: HeldOut | None
+    ) -> float:
+        """Return the middle of the mean of positives and that of negatives, by the prior."""
+        assert held_out is not None
+        scores = held_out.scores
+        mean_p, mean_u = scores[is_positive].mean(), scores[~is_positive].mean()
+        mean_n = (mean_u - self.prior_ * mean_p) / (1 - self.prior_)
+        return float((mean_p + mean_n) / 2)
 
-    def _scores(self, X: Any) -> NDArray[np.float32]:
-        g = kernel_scores(X, self.centres_, float(self.width_), self.coef_)
-        # A sigmoid has slope 1/4 at 0: probabilities then differ by as much as g.
-        return (4 * (g - self.threshold_)).astype(np.float32)
+    # A sigmoid has slope 1/4 at 0: probabilities then differ by as much as raw scores.
+    _slope = 4.0
 
-    def _mined(
+    def _list_needed(self) -> tuple[str, ...]:
+        return ("centres_", "width_", "coef_")
+
+    def _scores(self, X: Any) -> NDArray[np.float64]:
+        return kernel_scores(X, self.centres_, float(self.width_), self.coef_)
+
+    def _mine(
         self, X: Any, is_positive: NDArray[np.bool_], random: np.random.Generator
     ) -> NDArray[np.bool_]:
-        """Mask of the rows that stand in for negatives."""
+        """Return the mask of the rows that stand in for negatives."""
         is_negative = np.zeros(len(is_positive), dtype=bool)
         if self.miner is None:
             return is_negative
-        miner: Any = MINERS[self.miner]() if isinstance(self.miner, str) else self.miner
-        if isinstance(miner, BaseEstimator) and "random_state" in miner.get_params():
-            own = miner.random_state
-            miner = clone(miner).set_params(random_state=random if own is None else own)
+        miner, _ = prepare_miner(self.miner, random)
         unlabeled = np.flatnonzero(~is_positive)
         n = max(1, round(self.negative_fraction * len(unlabeled)))
         is_negative[unlabeled[miner.mine(X[is_positive], X[unlabeled], n)]] = True
         return is_negative
 
-    def _system(
+    def _build_system(
         self,
         phi: NDArray[np.float64],
         is_positive: NDArray[np.bool_],
@@ -218,11 +228,9 @@ default='bbe'
         random: np.random.Generator,
     ) -> tuple[float, float, NDArray[np.float64] | None]:
         """Width and penalty with the highest PU-AUC on rows left out, and g on those rows."""
-        n_folds = min(self.n_folds, int(is_positive.sum()), int((~is_positive).sum()))
-        if n_folds < 2:
+        if count_folds(is_positive, self.n_folds) < 2:
             return widths[len(widths) // 2], penalties[len(penalties) // 2], None
-        split = StratifiedKFold(n_folds, shuffle=True, random_state=int(random.integers(2**31)))
-        folds = list(split.split(is_positive, is_positive))
+        folds = list(split_folds(is_positive, self.n_folds, draw_seed(random)))
         best, found = -np.inf, (widths[0], penalties[0], None)
         for width in widths:
             phi = gaussian(squared, width)
@@ -231,13 +239,13 @@ default='bbe'
             for seen, held_out in folds:
                 mask = np.zeros(len(phi), dtype=bool)
                 mask[seen] = True
-                A, b = self._system(phi, is_positive, is_negative, mask)
+                A, b = self._build_system(phi, is_positive, is_negative, mask)
                 # One decomposition serves every penalty.
                 values, vectors = np.linalg.eigh(A)
                 values, projected = np.maximum(values, 0), vectors.T @ b
                 weights = np.array([projected / (values + penalty) for penalty in penalties])
                 scores[:, held_out] = (weights @ vectors.T) @ phi[held_out].T
-                aucs += _pu_aucs(scores[:, held_out], is_positive[held_out])
+                aucs += _score_pu_aucs(scores[:, held_out], is_positive[held_out])
             # The last of equals: the strongest penalty.
             k = len(aucs) - 1 - int(np.argmax(aucs[::-1]))
             if aucs[k] >= best:
@@ -293,7 +301,9 @@ def solve_system(
     return cho_solve(factor, b)
 
 
-def _pu_aucs(scores: NDArray[np.float64], is_positive: NDArray[np.bool_]) -> NDArray[np.float64]:
+def _score_pu_aucs(
+    scores: NDArray[np.float64], is_positive: NDArray[np.bool_]
+) -> NDArray[np.float64]:
     """`metrics.pu_auc_score` of each row of `scores`, all at once: the search asks hundreds."""
     n_positive, n_unlabeled = is_positive.sum(), (~is_positive).sum()
     above = rankdata(scores, axis=1)[:, is_positive].mean(axis=1) - (n_positive + 1) / 2

@@ -22,7 +22,8 @@ default='bbe'
         'mlp' trains the network that `net` names.
     n_centres : int, default=200
         Number of Gaussians of the kernel model.
-    net : {'skip-mlp', 'mlp', 'linear'}, sequence of int, or callable, default='skip-mlp'
+    net : {'skip-mlp', 'mlp', 'linear', 'small-conv', 'allconv13'}, sequence of int, or callable, \
+default='skip-mlp'
     n_epochs : int, default=30
     learning_rate : float, default=0.001
     optimizer : {'sgd', 'adam'}, default='adam'
@@ -64,5 +65,5 @@ default='bbe'
     def _solve(self, phi_p: Array, phi_u: Array, prior: float, penalty: float) -> Array:
         return ramp_cccp(phi_p, phi_u, prior, penalty)[0]
 
-    def _surrogate(self) -> str:
+    def _name_loss(self) -> str:
         return "ramp"

@@ -9,10 +9,11 @@ from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.metrics import roc_auc_score
 
+from mixpul._util.arrays import flatten_rows
 from mixpul._util.progress import progress_bar
-from mixpul._util.random import RandomStateLike, as_generator
+from mixpul._util.random import RandomStateLike, as_generator, draw_seed, hold_out
 from mixpul._util.validation import Interval, StrOptions
-from mixpul.base import PUClassifier, hold_out
+from mixpul.base import PUClassifier
 
 __all__ = ["SupervisedClassifier"]
 
@@ -113,28 +114,28 @@ class SupervisedClassifier(PUClassifier):
         self.verbose = verbose
 
     def _fit(self, X: Any, is_positive: NDArray[np.bool_]) -> None:
-        lightgbm, hyperopt = _optional("lightgbm"), _optional("hyperopt")
+        lightgbm, hyperopt = _import_optional("lightgbm"), _import_optional("hyperopt")
         random = as_generator(self.random_state)
-        X = _matrix(X)
+        X = _as_matrix(X)
         self.params_, self.trials_ = {}, []
         if min(is_positive.sum(), (~is_positive).sum()) >= 2:
             self._search(X, is_positive, lightgbm, hyperopt, random)
         seen, held_out = _split(is_positive, 0.1, random)
-        params = self._settings(self.params_, is_positive, random)
+        params = self._make_settings(self.params_, is_positive, random)
         self._booster = self._boost(lightgbm, X, is_positive, seen, held_out, params, self.n_rounds)
         self.model_text_ = self._booster.model_to_string(num_iteration=self._booster.best_iteration)
         # Read back from the text: a saved classifier scores to the bit like this one.
         self._booster = lightgbm.Booster(model_str=self.model_text_)
 
-    def _needed_to_score(self) -> tuple[str, ...]:
+    def _list_needed(self) -> tuple[str, ...]:
         return ("model_text_",)
 
     def _scores(self, X: Any) -> NDArray[np.float32]:
         booster = getattr(self, "_booster", None)
         if booster is None:  # loaded from a file
-            booster = _optional("lightgbm").Booster(model_str=self.model_text_)
+            booster = _import_optional("lightgbm").Booster(model_str=self.model_text_)
             self._booster = booster
-        scores = booster.predict(_matrix(X), raw_score=True, num_threads=1)
+        scores = booster.predict(_as_matrix(X), raw_score=True, num_threads=1)
         return np.asarray(scores).astype(np.float32)
 
     def _search(
@@ -150,24 +151,24 @@ class SupervisedClassifier(PUClassifier):
             rows, _ = _split(is_positive, 1 - self.max_rows / len(rows), random)
         X, is_positive = X[rows], is_positive[rows]
         seen, held_out = _split(is_positive, 0.5, random)
-        fixed = self._settings({}, is_positive, random)
+        fixed = self._make_settings({}, is_positive, random)
 
         def lost(choice: dict[str, Any]) -> float:
-            params = fixed | self._scaled(choice, is_positive)
+            params = fixed | self._scale_leaf_weight(choice, is_positive)
             booster = self._boost(lightgbm, X, is_positive, seen, held_out, params, n_rounds=300)
             auc = roc_auc_score(is_positive[held_out], booster.predict(X[held_out]))
             self.trials_.append(float(auc))
             show({"pu_auc": max(self.trials_)})
             return -float(auc)
 
-        space = _search_space(hyperopt.hp)
+        space = _make_search_space(hyperopt.hp)
         with progress_bar(self.n_evals, "Supervised", self.verbose, "trials") as show:
             best = hyperopt.fmin(
                 lost,
                 space,
                 algo=hyperopt.tpe.suggest,
                 max_evals=self.n_evals,
-                rstate=np.random.default_rng(int(random.integers(2**31))),
+                rstate=np.random.default_rng(draw_seed(random)),
                 show_progressbar=False,
                 verbose=False,
             )
@@ -176,7 +177,7 @@ class SupervisedClassifier(PUClassifier):
         for name in ("max_depth", "num_leaves", "bagging_freq"):
             self.params_[name] = int(self.params_[name])
 
-    def _settings(
+    def _make_settings(
         self, found: dict[str, Any], is_positive: NDArray[np.bool_], random: np.random.Generator
     ) -> dict[str, Any]:
         """What is not searched for, with what was found on top."""
@@ -189,11 +190,13 @@ class SupervisedClassifier(PUClassifier):
             "num_threads": 1,
             "deterministic": True,
             "force_row_wise": True,
-            "seed": int(random.integers(2**31)),
+            "seed": draw_seed(random),
             "verbosity": -1,
-        } | self._scaled(found, is_positive)
+        } | self._scale_leaf_weight(found, is_positive)
 
-    def _scaled(self, found: dict[str, Any], is_positive: NDArray[np.bool_]) -> dict[str, Any]:
+    def _scale_leaf_weight(
+        self, found: dict[str, Any], is_positive: NDArray[np.bool_]
+    ) -> dict[str, Any]:
         """The settings found, with the least weight of a leaf as `min_leaf` wants it."""
         if self.min_leaf == "default" or "min_child_weight" not in found:
             return found
@@ -222,7 +225,7 @@ class SupervisedClassifier(PUClassifier):
         )
 
 
-def _search_space(hp: Any) -> dict[str, Any]:
+def _make_search_space(hp: Any) -> dict[str, Any]:
     """The space that the authors of MixPUL searched."""
     shares = [round(0.1 * k, 1) for k in range(5, 11)]
     return {
@@ -238,7 +241,7 @@ def _search_space(hp: Any) -> dict[str, Any]:
     }
 
 
-def _optional(name: str) -> ModuleType:
+def _import_optional(name: str) -> ModuleType:
     """Import a package of the extra `supervised`."""
     from importlib import import_module
 
@@ -250,9 +253,9 @@ def _optional(name: str) -> ModuleType:
         ) from error
 
 
-def _matrix(X: Any) -> Any:
-    """Rows as LightGBM takes them: flat, or CSR."""
-    return sparse.csr_matrix(X) if sparse.issparse(X) else X.reshape(len(X), -1)
+def _as_matrix(X: Any) -> Any:
+    """Return rows as LightGBM takes them: flat, or a CSR matrix."""
+    return sparse.csr_matrix(X) if sparse.issparse(X) else flatten_rows(X)
 
 
 def _split(

@@ -8,6 +8,7 @@ import torch
 from mixpul._util.random import RandomStateLike
 from mixpul._util.validation import StrOptions
 from mixpul.augment import AugmentSpec
+from mixpul.base import pick_shared
 from mixpul.methods._kernel.solvers import Array, upu_convex, upu_squared
 from mixpul.methods._risk import RiskClassifier
 from mixpul.nets import NetSpec
@@ -35,7 +36,8 @@ default='bbe'
         'mlp' trains the network that `net` names.
     n_centres : int, default=200
         Number of Gaussians of the kernel model.
-    net : {'skip-mlp', 'mlp', 'linear'}, sequence of int, or callable, default='skip-mlp'
+    net : {'skip-mlp', 'mlp', 'linear', 'small-conv', 'allconv13'}, sequence of int, or callable, \
+default='skip-mlp'
     n_epochs : int, default=30
     learning_rate : float, default=0.001
     optimizer : {'sgd', 'adam'}, default='adam'
@@ -105,30 +107,7 @@ default='bbe'
         checkpoint: str | PathLike | None = None,
         verbose: int = 0,
     ) -> None:
-        super().__init__(
-            prior=prior,
-            model=model,
-            n_centres=n_centres,
-            net=net,
-            n_epochs=n_epochs,
-            learning_rate=learning_rate,
-            optimizer=optimizer,
-            momentum=momentum,
-            weight_decay=weight_decay,
-            batch_size=batch_size,
-            max_steps=max_steps,
-            augment=augment,
-            cross_fitting=cross_fitting,
-            early_stopping=early_stopping,
-            validation_fraction=validation_fraction,
-            patience=patience,
-            pos_label=pos_label,
-            random_state=random_state,
-            device=device,
-            precision=precision,
-            checkpoint=checkpoint,
-            verbose=verbose,
-        )
+        super().__init__(**pick_shared(locals(), RiskClassifier))
         self.loss = loss
 
     def _solve(self, phi_p: Array, phi_u: Array, prior: float, penalty: float) -> Array:
@@ -136,5 +115,5 @@ default='bbe'
             return upu_squared(phi_p, phi_u, prior, penalty)
         return upu_convex(phi_p, phi_u, prior, penalty, self.loss)
 
-    def _surrogate(self) -> str:
+    def _name_loss(self) -> str:
         return self.loss

@@ -14,8 +14,9 @@ from torch import Tensor
 from mixpul._util.random import RandomStateLike
 from mixpul._util.validation import Interval
 from mixpul.augment import AugmentSpec
-from mixpul.base import NeuralPUClassifier
+from mixpul.base import HeldOut, pick_shared
 from mixpul.losses import mix, variational_risk
+from mixpul.methods.neural import Member, NeuralPUClassifier, Objective
 from mixpul.nets import NetSpec
 from mixpul.training import Batch
 
@@ -36,7 +37,8 @@ class VPUClassifier(NeuralPUClassifier):
         Weight of the consistency under mixup.
     alpha : float, default=0.3
         Mixing weights are drawn from Beta(alpha, alpha).
-    net : {'skip-mlp', 'mlp', 'linear'}, sequence of int, or callable, default='skip-mlp'
+    net : {'skip-mlp', 'mlp', 'linear', 'small-conv', 'allconv13'}, sequence of int, or callable, \
+default='skip-mlp'
     n_epochs : int, default=30
     learning_rate : float, default=0.001
     optimizer : {'sgd', 'adam'}, default='adam'
@@ -59,8 +61,9 @@ class VPUClassifier(NeuralPUClassifier):
 
     Attributes
     ----------
-    cut_ : float
-        The logit at which the decision lies; scores are relative to it.
+    threshold_ : float
+        The logit of `net_` at which the decision lies, and which becomes the score 0. `cut_` is
+        its former name.
     classes_, net_, n_epochs_, history_, oof_scores_, n_features_in_, feature_names_in_
         As in `MixPULClassifier`.
 
@@ -103,49 +106,40 @@ class VPUClassifier(NeuralPUClassifier):
         checkpoint: str | PathLike | None = None,
         verbose: int = 0,
     ) -> None:
-        super().__init__(
-            net=net,
-            n_epochs=n_epochs,
-            learning_rate=learning_rate,
-            optimizer=optimizer,
-            momentum=momentum,
-            weight_decay=weight_decay,
-            batch_size=batch_size,
-            max_steps=max_steps,
-            augment=augment,
-            cross_fitting=cross_fitting,
-            early_stopping=early_stopping,
-            validation_fraction=validation_fraction,
-            patience=patience,
-            pos_label=pos_label,
-            random_state=random_state,
-            device=device,
-            precision=precision,
-            checkpoint=checkpoint,
-            verbose=verbose,
-        )
+        super().__init__(**pick_shared(locals(), NeuralPUClassifier))
         self.mixup_weight = mixup_weight
         self.alpha = alpha
 
-    def _fit(self, X: Any, is_positive: NDArray[np.bool_]) -> None:
-        super()._fit(X, is_positive)
-        # Half of the largest Phi, as a logit.
-        largest = 1 / (1 + math.exp(-float(super()._scores(X).max())))
-        self.cut_ = math.log(largest / 2) - math.log1p(-largest / 2)
-        if hasattr(self, "oof_scores_"):
-            self.oof_scores_ -= np.float32(self.cut_)
+    @property
+    def cut_(self) -> float:
+        """The former name of `threshold_`."""
+        return self.threshold_
 
-    def _loss_terms(self, batch: Batch, progress: float) -> dict[str, Tensor]:
+    def _make_objective(self, member: Member) -> Objective:
+        return VPUObjective(self, member)
+
+    def _choose_threshold(
+        self, X: Any, is_positive: NDArray[np.bool_], held_out: HeldOut | None
+    ) -> float:
+        # Half of the largest Phi on the training rows, as a logit.
+        largest = 1 / (1 + math.exp(-float(self._scores(X).max())))
+        return math.log(largest / 2) - math.log1p(-largest / 2)
+
+
+class VPUObjective(Objective):
+    """The variational bound, and consistency under mixup with positives."""
+
+    method: VPUClassifier
+
+    def terms(self, batch: Batch, progress: float) -> dict[str, Tensor]:
+        """Return L_var and L_mix of a batch."""
         x_p, x_u = batch.positive, batch.unlabeled
-        weight = self._rng.beta(self.alpha, self.alpha)
+        weight = self.member.rng.beta(self.method.alpha, self.method.alpha)
         parts = [x_p, x_u, mix(x_u, x_p, weight)]
-        z_p, z_u, z_mixed = self.net_(torch.cat(parts)).split([len(part) for part in parts])
+        z_p, z_u, z_mixed = self.member.net(torch.cat(parts)).split([len(part) for part in parts])
         # A mixture with a positive, whose Phi is 1, should have the mixed Phi.
         target = torch.log(mix(torch.sigmoid(z_u), torch.ones_like(z_u), weight))
         return {
             "L_var": variational_risk(z_p, z_u),
-            "L_mix": self.mixup_weight * F.mse_loss(F.logsigmoid(z_mixed), target),
+            "L_mix": self.method.mixup_weight * F.mse_loss(F.logsigmoid(z_mixed), target),
         }
-
-    def _scores(self, X: Any) -> NDArray[np.float32]:
-        return super()._scores(X) - np.float32(self.cut_)

@@ -7,11 +7,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import expit
-from sklearn.model_selection import StratifiedKFold
 
 from mixpul._util.arrays import dense_blocks, dense_rows
 from mixpul._util.platt import platt
-from mixpul._util.random import RandomStateLike, as_generator
+from mixpul._util.random import (
+    RandomStateLike,
+    as_generator,
+    count_folds,
+    draw_seed,
+    split_folds,
+)
 from mixpul._util.validation import Interval, StrOptions
 from mixpul.base import PUClassifier
 from mixpul.methods._kernel.basis import (
@@ -150,16 +155,14 @@ class WeightedSVMClassifier(PUClassifier):
 
     def _fit(self, X: Any, is_positive: NDArray[np.bool_]) -> None:
         random = as_generator(self.random_state)
-        n_folds = min(self.n_folds, int(is_positive.sum()), int((~is_positive).sum()))
-        if n_folds < 2:
+        if count_folds(is_positive, self.n_folds) < 2:
             raise ValueError(
                 "WeightedSVMClassifier leaves rows out to estimate their weights: it needs at "
                 f"least 2 positives and 2 unlabeled rows; got {is_positive.sum()} and "
                 f"{(~is_positive).sum()}."
             )
-        split = StratifiedKFold(n_folds, shuffle=True, random_state=int(random.integers(2**31)))
-        folds = list(split.split(is_positive, is_positive))
-        self.gamma_ = 1 / _spread(X) if isinstance(self.gamma, str) else float(self.gamma)
+        folds = list(split_folds(is_positive, self.n_folds, draw_seed(random)))
+        self.gamma_ = 1 / _measure_spread(X) if isinstance(self.gamma, str) else float(self.gamma)
         machine = _Machine(X, self.gamma_, self.max_rows, self.n_components, random)
 
         share = is_positive.mean()
@@ -169,7 +172,7 @@ class WeightedSVMClassifier(PUClassifier):
         weights = np.where(is_positive, C_positive, C_unlabeled)
         tried = COSTS_LABELED if isinstance(self.C_labeled, str) else (float(self.C_labeled),)
         target = is_positive.astype(float)
-        candidates = {C: machine.left_out(target, C * weights, folds) for C in tried}
+        candidates = {C: machine.score_left_out(target, C * weights, folds) for C in tried}
         self.C_labeled_ = max(tried, key=lambda C: pu_auc_score(is_positive, candidates[C]))
         margins = candidates[self.C_labeled_]
         slope, offset = platt(margins, target)
@@ -180,12 +183,12 @@ class WeightedSVMClassifier(PUClassifier):
         self.weights_[~is_positive] = positive_weights(labeled[~is_positive], self.c_)
 
         costs = np.full(len(is_positive), float(self.C))
-        margins = machine.left_out(self.weights_, costs, folds)
+        margins = machine.score_left_out(self.weights_, costs, folds)
         self.sigmoid_ = np.array(platt(margins, self.weights_))
         fitted = machine.fit(self.weights_, costs, np.arange(len(is_positive)))
         self.support_vectors_, self.dual_coef_, self.intercept_ = fitted
 
-    def _needed_to_score(self) -> tuple[str, ...]:
+    def _list_needed(self) -> tuple[str, ...]:
         return ("support_vectors_", "dual_coef_", "intercept_", "gamma_", "sigmoid_")
 
     def _scores(self, X: Any) -> NDArray[np.float32]:
@@ -218,7 +221,7 @@ class _Machine:
         random: np.random.Generator,
     ) -> None:
         self.X, self.gamma, self.max_rows = X, gamma, max_rows
-        self.seed = int(random.integers(2**31))
+        self.seed = draw_seed(random)
         self.width = (2 * gamma) ** -0.5
         if X.shape[0] > max_rows:
             self.landmarks = pick_centres(X, n_components, random)
@@ -247,10 +250,10 @@ class _Machine:
             # No row is left as the other kind, e.g. all weights are 1 since g says nothing.
             return dense_rows(self.X[rows[:1]]), np.zeros(1), 1.0 if target.all() else -1.0
         if self.X.shape[0] > self.max_rows:
-            return self._linear(rows, target, weight)
-        return self._exact(rows, target, weight)
+            return self._fit_linear(rows, target, weight)
+        return self._fit_exact(rows, target, weight)
 
-    def left_out(
+    def score_left_out(
         self,
         share: NDArray[np.float64],
         costs: NDArray[np.float64],
@@ -265,7 +268,7 @@ class _Machine:
             )
         return margins
 
-    def _exact(self, rows: NDArray, target: NDArray, weight: NDArray) -> Any:
+    def _fit_exact(self, rows: NDArray, target: NDArray, weight: NDArray) -> Any:
         from sklearn.svm import SVC
 
         machine = SVC(gamma=self.gamma, random_state=self.seed)  # costs are in the weights
@@ -275,7 +278,7 @@ class _Machine:
         coefficients = np.bincount(place, weights=machine.dual_coef_[0])
         return self.rows[unique], coefficients, float(machine.intercept_[0])
 
-    def _linear(self, rows: NDArray, target: NDArray, weight: NDArray) -> Any:
+    def _fit_linear(self, rows: NDArray, target: NDArray, weight: NDArray) -> Any:
         from sklearn.exceptions import ConvergenceWarning
         from sklearn.svm import LinearSVC
 
@@ -288,7 +291,7 @@ class _Machine:
         return self.landmarks, coefficients, float(machine.intercept_[0])
 
 
-def _spread(X: Any) -> float:
+def _measure_spread(X: Any) -> float:
     """Number of features times the variance of all values: 1 / gamma of gamma='scale'."""
     n, total, squares = 0, 0.0, 0.0
     for _, rows in dense_blocks(X):

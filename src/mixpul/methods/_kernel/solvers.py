@@ -14,8 +14,9 @@ from numpy.typing import NDArray
 from scipy.linalg import lstsq
 from scipy.optimize import minimize
 from scipy.special import expit
-from sklearn.model_selection import StratifiedKFold
 
+from mixpul._util.random import count_folds, draw_seed, split_folds
+from mixpul.base import HeldOut
 from mixpul.methods._kernel.basis import gaussian, median_distance, pick_centres, squared_distances
 
 __all__ = [
@@ -45,7 +46,7 @@ def upu_squared(
     :math:`h = 2 \pi \, mean_P \Phi - mean_U \Phi` and D the identity, 0 for the bias. The penalty
     on the scale of the risk is :math:`\lambda/4 \, \|\alpha\|^2`, half of that in `upu_convex`.
     """
-    H = phi_u.T @ phi_u / len(phi_u) + penalty * np.diag(_penalised(phi_u, bias))
+    H = phi_u.T @ phi_u / len(phi_u) + penalty * np.diag(_mark_penalised(phi_u, bias))
     h = 2 * prior * phi_p.mean(axis=0) - phi_u.mean(axis=0)
     # Least squares: two rows that are the same give two basis functions that are.
     return lstsq(H, h, lapack_driver="gelsy")[0]
@@ -68,7 +69,7 @@ def upu_convex(
     is -z, which makes the risk convex. The kinks of the double hinge are rounded off.
     """
     linear = -prior * phi_p.mean(axis=0)
-    penalised = penalty * _penalised(phi_u, bias)
+    penalised = penalty * _mark_penalised(phi_u, bias)
 
     def objective(alpha: Array) -> tuple[float, Array]:
         g = phi_u @ alpha
@@ -81,7 +82,7 @@ def upu_convex(
         total = linear @ alpha + value.mean() + penalised @ alpha**2 / 2
         return float(total), linear + phi_u.T @ slope / len(g) + penalised * alpha
 
-    return _minimum(objective, np.zeros(phi_u.shape[1]) if start is None else start)
+    return _minimise(objective, np.zeros(phi_u.shape[1]) if start is None else start)
 
 
 def ramp_risk(g_p: Array, g_u: Array, prior: float) -> float:
@@ -113,7 +114,7 @@ def ramp_cccp(
     """
     margins = np.concatenate([phi_p, -phi_u])  # times alpha: z
     weight = np.repeat([2 * prior / len(phi_p), 1 / len(phi_u)], [len(phi_p), len(phi_u)])
-    penalised = penalty * _penalised(phi_u, bias)
+    penalised = penalty * _mark_penalised(phi_u, bias)
 
     def whole(alpha: Array) -> float:
         z = margins @ alpha
@@ -130,7 +131,7 @@ def ramp_cccp(
     tangent = np.zeros(len(margins))  # the first round is a weighted SVM
     trace: list[float] = []
     for _ in range(max_rounds):
-        found = _minimum(partial(convex, tangent=tangent), alpha)
+        found = _minimise(partial(convex, tangent=tangent), alpha)
         value = whole(found)
         if trace and value > trace[-1]:  # by less than the solver's precision
             break
@@ -174,7 +175,7 @@ class KernelModel(NamedTuple):
     intercept: float
     penalty: float
     risk: float
-    left_out: Array
+    held_out: HeldOut | None
 
 
 def select_kernel_model(
@@ -199,14 +200,13 @@ def select_kernel_model(
     centres = pick_centres(X, n_centres, random)
     squared = squared_distances(X, centres)
     median = median_distance(X, random)
-    n_folds = min(n_folds, int(is_positive.sum()), int((~is_positive).sum()))
+    n_folds = count_folds(is_positive, n_folds)
     width, penalty = sorted(widths)[len(widths) // 2], sorted(penalties)[len(penalties) // 2]
-    risk, left_out = np.nan, np.full(len(is_positive), np.nan)
+    risk, held_out = np.nan, None
     if n_folds >= 2 and len(widths) * len(penalties) > 1:
-        split = StratifiedKFold(n_folds, shuffle=True, random_state=int(random.integers(2**31)))
-        folds = list(split.split(is_positive, is_positive))
+        folds = list(split_folds(is_positive, n_folds, draw_seed(random)))
         scores = {
-            (w, p): _left_out(squared, is_positive, prior, solve, median * w, p, folds)
+            (w, p): _score_left_out(squared, is_positive, prior, solve, median * w, p, folds)
             for w in widths
             for p in penalties
         }
@@ -215,15 +215,16 @@ def select_kernel_model(
             key: held_out_risk(g[is_positive], g[~is_positive], prior) for key, g in scores.items()
         }
         width, penalty = min(risks, key=lambda key: (risks[key], -key[0], -key[1]))
-        risk, left_out = risks[width, penalty], scores[width, penalty]
-    phi = _with_bias(gaussian(squared, median * width))
+        risk = risks[width, penalty]
+        held_out = HeldOut(scores[width, penalty], np.ones(len(is_positive), dtype=bool))
+    phi = _add_bias(gaussian(squared, median * width))
     alpha = solve(phi[is_positive], phi[~is_positive], prior, penalty)
     return KernelModel(
-        centres, median * width, alpha[:-1], float(alpha[-1]), float(penalty), risk, left_out
+        centres, median * width, alpha[:-1], float(alpha[-1]), float(penalty), risk, held_out
     )
 
 
-def _left_out(
+def _score_left_out(
     squared: Array,
     is_positive: NDArray[np.bool_],
     prior: float,
@@ -233,7 +234,7 @@ def _left_out(
     folds: list[tuple[NDArray, NDArray]],
 ) -> Array:
     """g of each row by the model of the fold that has not seen it."""
-    phi = _with_bias(gaussian(squared, width))
+    phi = _add_bias(gaussian(squared, width))
     g = np.empty(len(phi))
     for seen, held_out in folds:
         rows, kind = phi[seen], is_positive[seen]
@@ -241,11 +242,11 @@ def _left_out(
     return g
 
 
-def _with_bias(phi: Array) -> Array:
+def _add_bias(phi: Array) -> Array:
     return np.column_stack([phi, np.ones(len(phi))])
 
 
-def _penalised(phi: Array, bias: bool) -> Array:
+def _mark_penalised(phi: Array, bias: bool) -> Array:
     """1 for each coefficient that is penalised, 0 for the bias."""
     mask = np.ones(phi.shape[1])
     if bias:
@@ -262,7 +263,7 @@ def _hinge(t: Array) -> tuple[Array, Array]:
     return arc**2 / (4 * ROUNDING) + np.maximum(t - ROUNDING, 0), arc / (2 * ROUNDING)
 
 
-def _minimum(objective: Callable[[Array], tuple[float, Array]], start: Array) -> Array:
+def _minimise(objective: Callable[[Array], tuple[float, Array]], start: Array) -> Array:
     # A smaller ftol doubles the time, and the held-out risk does not see the difference.
     options = {"maxiter": MAX_ITERATIONS, "maxfun": 2 * MAX_ITERATIONS, "gtol": 1e-6, "ftol": 1e-7}
     return minimize(objective, start, jac=True, method="L-BFGS-B", options=options).x

@@ -16,7 +16,7 @@ from torch import Tensor, nn
 from mixpul._util.files import write_whole
 from mixpul.methods.neural.selection import EpochAverage
 
-__all__ = ["Checkpoint", "fingerprint"]
+__all__ = ["Checkpoint", "take_fingerprint"]
 
 
 class Checkpoint:
@@ -36,6 +36,8 @@ class Checkpoint:
     average : EpochAverage
     generators : list of torch.Generator or numpy.random.Generator
         All sources of randomness, in a fixed order.
+    tensors : dict of str to Tensor, optional
+        What else changes in the course of the training.
     """
 
     def __init__(
@@ -46,18 +48,20 @@ class Checkpoint:
         optimizer: torch.optim.Optimizer,
         average: EpochAverage,
         generators: list[torch.Generator | np.random.Generator],
+        tensors: dict[str, Tensor] | None = None,
     ) -> None:
         self.path, self.identity = Path(path), identity
         self.nets, self.optimizer, self.average = nets, optimizer, average
-        self.generators = generators
+        self.generators, self.tensors = generators, tensors or {}
 
     def save(self, history: list[dict[str, float]]) -> None:
         """Write the state after the epochs in `history`."""
         tensors = {f"nets.{k}": v for k, v in self.nets.state_dict().items()}
         tensors |= {f"average.{k}": v for k, v in self.average.sums().items()}
+        tensors |= {f"more.{k}": v for k, v in self.tensors.items()}
         for index, entries in self.optimizer.state_dict()["state"].items():
             tensors |= {f"optimizer.{index}.{k}": v for k, v in entries.items()}
-        tensors |= {f"torch.{k}": state for k, state in enumerate(_torch_states())}
+        tensors |= {f"torch.{k}": state for k, state in enumerate(_get_torch_states())}
         random: list[Any] = []
         for k, generator in enumerate(self.generators):
             if isinstance(generator, torch.Generator):
@@ -85,22 +89,24 @@ class Checkpoint:
                 tensors = {key: file.get_tensor(key) for key in list(file.keys())}
         except (SafetensorError, KeyError, TypeError, ValueError) as error:
             raise ValueError(
-                f"{str(self.path)!r} is no checkpoint of a training; name another file."
+                f"{str(self.path)!r} is not a checkpoint of a training; name another file."
             ) from error
         if values["identity"] != self.identity:
             raise ValueError(
                 f"{str(self.path)!r} is the checkpoint of a training with other parameters or "
                 "other data. Remove it to begin anew, or name another file."
             )
-        self.nets.load_state_dict(_under("nets.", tensors))
-        self.average.restore(_under("average.", tensors), values["average"])
-        self._restore_optimizer(_under("optimizer.", tensors))
+        self.nets.load_state_dict(_take_prefix("nets.", tensors))
+        self.average.restore(_take_prefix("average.", tensors), values["average"])
+        self._restore_optimizer(_take_prefix("optimizer.", tensors))
+        for name, value in _take_prefix("more.", tensors).items():
+            self.tensors[name].copy_(value)
         for k, (generator, state) in enumerate(zip(self.generators, values["random"], strict=True)):
             if isinstance(generator, torch.Generator):
                 generator.set_state(tensors[f"generator.{k}"])
             else:
                 generator.bit_generator.state = state
-        _set_torch_states(list(_under("torch.", tensors).values()))
+        _set_torch_states(list(_take_prefix("torch.", tensors).values()))
         return values["history"]
 
     def remove(self) -> None:
@@ -120,7 +126,7 @@ class Checkpoint:
         self.optimizer.load_state_dict(self.optimizer.state_dict() | {"state": state})
 
 
-def fingerprint(X: Any, is_positive: NDArray[np.bool_]) -> str:
+def take_fingerprint(X: Any, is_positive: NDArray[np.bool_]) -> str:
     """A hash of the labels, and of the shape and a thousand rows of `X`."""
     digest = hashlib.sha256(f"{X.shape} {X.dtype}".encode())
     digest.update(is_positive.tobytes())
@@ -129,11 +135,11 @@ def fingerprint(X: Any, is_positive: NDArray[np.bool_]) -> str:
     return digest.hexdigest()
 
 
-def _under(prefix: str, tensors: dict[str, Tensor]) -> dict[str, Tensor]:
+def _take_prefix(prefix: str, tensors: dict[str, Tensor]) -> dict[str, Tensor]:
     return {k.removeprefix(prefix): v for k, v in tensors.items() if k.startswith(prefix)}
 
 
-def _torch_states() -> list[Tensor]:
+def _get_torch_states() -> list[Tensor]:
     """Of the generators that layers such as dropout draw from."""
     return [torch.get_rng_state(), *(torch.cuda.get_rng_state_all() if _has_cuda() else [])]
 

@@ -10,10 +10,12 @@ from numpy.typing import NDArray
 from scipy.special import expit
 from torch import Tensor, nn
 
+from mixpul._util.errors import TrainingDiverged
+from mixpul.base import HeldOut
 from mixpul.metrics import pu_auc_score
-from mixpul.training import Rows, score_rows
+from mixpul.training import WAY_OUT, Rows, score_rows
 
-__all__ = ["GAP", "PU_AUC", "Criterion", "EpochAverage", "score_gap"]
+__all__ = ["GAP", "PU_AUC", "Criterion", "EpochAverage", "score_gap", "score_held_out"]
 
 
 def score_gap(is_positive: NDArray[np.bool_], logits: NDArray) -> float:
@@ -99,10 +101,16 @@ class EpochAverage:
         if self.patience is None:
             self.n_epochs = epoch
             return False
-        scores = self.scores()
-        seen = ~np.isnan(scores)
+        scores, is_known = score_held_out(
+            self.nets, self.held_out, self.rows, len(self.is_positive)
+        )
+        if np.isnan(scores[is_known]).any():
+            raise TrainingDiverged(
+                f"Training diverged: after epoch {epoch} the scores of held-out rows are NaN. "
+                f"{WAY_OUT}"
+            )
         for criterion in dict.fromkeys((PU_AUC, self.criterion)):
-            record[criterion.name] = criterion.judge(self.is_positive[seen], scores[seen])
+            record[criterion.name] = criterion.judge(self.is_positive[is_known], scores[is_known])
         value = record[self.criterion.name]
         self._add(value)
         if value > self._best:
@@ -145,12 +153,14 @@ class EpochAverage:
         self.n_epochs, self._best = int(values["n_epochs"]), values["best"]
         self._weight = values["weight"]
 
-    def scores(self) -> NDArray[np.float32]:
-        """The logit of each row by the network that has not seen it; NaN where all have."""
-        scores = np.full(len(self.is_positive), np.nan, dtype=np.float32)
-        for net, held_out in zip(self.nets, self.held_out, strict=True):
-            scores[held_out.numpy()] = score_rows(net, self.rows, held_out)
-        return scores
+
+def score_held_out(nets: list[nn.Module], held_out: list[Tensor], rows: Rows, n: int) -> HeldOut:
+    """Score each row by the network that has not seen it; `n` is the number of all rows."""
+    scores, is_known = np.zeros(n, dtype=np.float32), np.zeros(n, dtype=bool)
+    for net, own in zip(nets, held_out, strict=True):
+        scores[own.numpy()] = score_rows(net, rows, own)
+        is_known[own.numpy()] = True
+    return HeldOut(scores, is_known)
 
 
 def _floats(net: nn.Module) -> dict[str, Tensor]:

@@ -1,0 +1,355 @@
+"""The base of all methods that train a network: its parameters, and how a fit goes."""
+
+from collections.abc import Callable
+from contextlib import nullcontext
+from functools import partial
+from numbers import Integral, Real
+from os import PathLike
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from sklearn.base import clone
+from torch import Tensor, nn
+
+from mixpul._names import NETS
+from mixpul._util.errors import TrainingDiverged
+from mixpul._util.progress import progress_bar
+from mixpul._util.random import (
+    RandomStateLike,
+    as_generator,
+    count_folds,
+    draw_seed,
+    hold_out,
+    split_folds,
+)
+from mixpul._util.validation import Interval, StrOptions, recipe
+from mixpul.augment import AUGMENTATIONS, AugmentSpec, flips, make_augment
+from mixpul.base import HeldOut, PUClassifier
+from mixpul.methods.neural.checkpoint import Checkpoint, take_fingerprint
+from mixpul.methods.neural.member import Member
+from mixpul.methods.neural.negatives import MinedNegatives
+from mixpul.methods.neural.objective import JointObjective, Objective
+from mixpul.methods.neural.selection import PU_AUC, Criterion, EpochAverage, score_held_out
+from mixpul.nets import Averaged, Mirrored, NetSpec, make_net, refresh_batch_norm
+from mixpul.training import (
+    WAY_OUT,
+    Batch,
+    PUBatches,
+    Rows,
+    as_rows,
+    is_faster_in_bfloat16,
+    make_optimizer,
+    own_torch_state,
+    pick_device,
+    score_rows,
+    train,
+)
+
+__all__ = ["NeuralPUClassifier"]
+
+# The loss is a mean over positives, so a prior belief in small weights counts as 1 / n_positive.
+# Chosen on held-out PU-AUC (benchmarks/defaults.py): with a dozen positives it keeps a network
+# from memorising them, with hundreds it is gone.
+DECAY_OF_ONE_POSITIVE = 2.0
+
+
+class NeuralPUClassifier(PUClassifier):
+    """Base of all methods that train a network.
+
+    A subclass writes `_loss_terms(batch, progress)`, which returns the weighted terms of its loss
+    as a dict; inside it `self.net_` is the network in training. A method with more to it writes an
+    `Objective` and returns it from `_make_objective`; one that uses negatives writes
+    `_make_negatives` (see MixPULClassifier for both).
+
+    With `cross_fitting` = k the labeled and the unlabeled rows are dealt into k folds and k members
+    train side by side, each without one fold. Their logits on the rows they have not seen judge
+    every epoch honestly, by PU-AUC or what the method names, and epochs are weighed by it
+    (`EpochAverage`); the classifier is the mean of the k networks.
+    """
+
+    _parameter_constraints: dict = {
+        "net": [StrOptions(set(NETS)), "array-like", callable],
+        "n_epochs": [Interval(Integral, 1, None, closed="left")],
+        "learning_rate": [Interval(Real, 0, None, closed="neither")],
+        "optimizer": [StrOptions({"sgd", "adam"})],
+        "momentum": [Interval(Real, 0, 1, closed="left")],
+        "weight_decay": [Interval(Real, 0, None, closed="left"), StrOptions({"auto"})],
+        "batch_size": [Interval(Integral, 2, None, closed="left")],
+        "max_steps": [Interval(Integral, 1, None, closed="left"), None],
+        "augment": [StrOptions(set(AUGMENTATIONS)), "array-like", callable, None],
+        "cross_fitting": [Interval(Integral, 2, None, closed="left"), None],
+        "early_stopping": ["boolean"],
+        "validation_fraction": [Interval(Real, 0, 1, closed="neither")],
+        "patience": [Interval(Integral, 1, None, closed="left"), None],
+        "random_state": ["random_state", np.random.Generator],
+        "device": [str, torch.device],
+        "precision": [StrOptions({"bfloat16", "auto"}), None],
+        "checkpoint": [str, PathLike, None],
+        "verbose": ["verbose"],
+    }
+
+    # How held-out rows judge an epoch; a method may have its own.
+    _criterion: Criterion = PU_AUC
+
+    net_: nn.Module
+
+    def __init__(
+        self,
+        *,
+        net: NetSpec = "skip-mlp",
+        n_epochs: int = 30,
+        learning_rate: float = 0.04,
+        optimizer: str = "sgd",
+        momentum: float = 0.9,
+        weight_decay: float | str = "auto",
+        batch_size: int = 128,
+        max_steps: int | None = 250,
+        augment: AugmentSpec = None,
+        cross_fitting: int | None = 5,
+        early_stopping: bool = True,
+        validation_fraction: float = 0.2,
+        patience: int | None = 10,
+        pos_label: Any = None,
+        random_state: RandomStateLike = None,
+        device: str | torch.device = "auto",
+        precision: str | None = None,
+        checkpoint: str | PathLike | None = None,
+        verbose: int = 0,
+    ) -> None:
+        self.net = net
+        self.n_epochs = n_epochs
+        self.learning_rate = learning_rate
+        self.optimizer = optimizer
+        self.momentum = momentum
+        self.weight_decay = weight_decay
+        self.batch_size = batch_size
+        self.max_steps = max_steps
+        self.augment = augment
+        self.cross_fitting = cross_fitting
+        self.early_stopping = early_stopping
+        self.validation_fraction = validation_fraction
+        self.patience = patience
+        self.pos_label = pos_label
+        self.random_state = random_state
+        self.device = device
+        self.precision = precision
+        self.checkpoint = checkpoint
+        self.verbose = verbose
+
+    # -- what a method may write ------------------------------------------------------------
+
+    def _loss_terms(self, batch: Batch, progress: float) -> dict[str, Tensor]:
+        """Return the weighted terms of the loss of `self.net_`."""
+        raise NotImplementedError
+
+    def _make_objective(self, member: Member) -> Objective:
+        """Return what a member is trained for."""
+        return Objective(self, member)
+
+    def _make_negatives(
+        self, member: Member, X: Any, positive: NDArray, unlabeled: NDArray
+    ) -> MinedNegatives | None:
+        """Return a source of rows to use as negatives, if the method uses any."""
+        return None
+
+    # -- fit: build members, train, average, publish --------------------------------------------
+
+    def _fit(self, X: Any, is_positive: NDArray[np.bool_]) -> HeldOut | None:
+        random = as_generator(self.random_state)
+        # Small networks run fastest on one thread, by far when other processes are busy.
+        with own_torch_state(draw_seed(random), n_threads=1 if X.ndim == 2 else None):
+            rows = as_rows(X, pick_device(self.device))
+            objectives = [
+                self._make_objective(
+                    self._build_member(X, rows, is_positive, is_seen, draw_seed(random))
+                )
+                for is_seen in self._split_rows(is_positive, random)
+            ]
+            average, checkpoint = self._train_members(objectives, X, rows, is_positive)
+            nets = self._average_members(objectives, average)
+            held_out = self._publish_members(objectives, nets, rows, len(is_positive))
+        if checkpoint is not None:
+            checkpoint.remove()
+        return held_out if held_out.is_known.any() else None
+
+    def _build_member(
+        self,
+        X: Any,
+        rows: Rows,
+        is_positive: NDArray[np.bool_],
+        is_seen: NDArray[np.bool_],
+        seed: int,
+    ) -> Member:
+        """Build the network that trains on the rows `is_seen`, and its batches."""
+        net = make_net(self.net, self._row_shape).to(pick_device(self.device))
+        member = Member(net, is_seen, seed)
+        if self.precision is not None:
+            # Whatever the network computes in, losses need the digits.
+            net.register_forward_hook(_return_float)
+        positive = np.flatnonzero(is_seen & is_positive)
+        unlabeled = np.flatnonzero(is_seen & ~is_positive)
+        member.batches = PUBatches(
+            rows,
+            torch.from_numpy(positive),
+            torch.from_numpy(unlabeled),
+            self._make_negatives(member, X, positive, unlabeled),
+            batch_size=self.batch_size,
+            generator=member.generator,
+            max_steps=self.max_steps,
+            augment=make_augment(self.augment),
+        )
+        return member
+
+    def _train_members(
+        self, objectives: list[Objective], X: Any, rows: Rows, is_positive: NDArray[np.bool_]
+    ) -> tuple[EpochAverage, Checkpoint | None]:
+        """Train all members step by step in one loop; return how to average over epochs."""
+        students = nn.ModuleList([objective.member.net for objective in objectives])
+        decay = self._choose_decay(is_positive)
+        optimizer = make_optimizer(
+            students, self.optimizer, self.learning_rate, self.momentum, decay
+        )
+        average = EpochAverage(
+            [objective.predictor for objective in objectives],
+            [objective.member.held_out for objective in objectives],
+            rows,
+            is_positive,
+            self.patience if self.early_stopping else None,
+            self._criterion,
+        )
+        joint = JointObjective(objectives, self._choose_precision(objectives[0].member, rows))
+        checkpoint = self._open_checkpoint(objectives, X, is_positive, optimizer, average)
+        history = [] if checkpoint is None else checkpoint.resume()
+        joint.resume(len(history) * len(joint))
+
+        def end_epoch(record: dict[str, float]) -> bool:
+            for name in record.keys() - {"epoch"}:
+                record[name] /= len(objectives)  # the loss is a sum over members
+            stop = average(record)
+            show(record)
+            if checkpoint is not None:
+                checkpoint.save(history)
+            return stop
+
+        name = type(self).__name__.removesuffix("Classifier")
+        with progress_bar(self.n_epochs, name, self.verbose) as show:
+            for record in history:
+                show(record)
+            self.history_ = train(
+                students,
+                joint,
+                joint.terms,
+                optimizer=optimizer,
+                n_epochs=len(history) if average.is_over(len(history)) else self.n_epochs,
+                after_step=joint.after_step,
+                on_epoch=end_epoch,
+                history=history,
+            )
+        return average, checkpoint
+
+    def _average_members(
+        self, objectives: list[Objective], average: EpochAverage
+    ) -> list[nn.Module]:
+        """Turn each member's network into its average over the best epochs."""
+        average.finish()
+        self.n_epochs_ = average.n_epochs
+        for objective, net in zip(objectives, average.nets, strict=True):
+            refresh_batch_norm(net, objective.clean_batches())
+        return [Mirrored(net) if flips(self.augment) else net for net in average.nets]
+
+    def _publish_members(
+        self, objectives: list[Objective], nets: list[nn.Module], rows: Rows, n_rows: int
+    ) -> HeldOut:
+        """Make the networks the classifier; return the scores of the rows they have not seen."""
+        members = [objective.member for objective in objectives]
+        self.net_ = nets[0] if len(nets) == 1 else Averaged(nets)
+        self.net_.eval().requires_grad_(False)
+        # A step into infinity may come last, when no loss is computed any more.
+        if np.isnan(score_rows(self.net_, rows, members[0].seen[:100])).any():
+            raise TrainingDiverged(f"Training diverged: scores are NaN. {WAY_OUT}")
+        held_out = score_held_out(nets, [member.held_out for member in members], rows, n_rows)
+        if len(members) > 1:
+            self.oof_scores_ = held_out.scores.copy()
+            self.oof_folds_ = np.empty(n_rows, dtype=np.int32)
+            for k, member in enumerate(members):
+                self.oof_folds_[member.held_out.numpy()] = k
+        self._publish_more(members)
+        return held_out
+
+    def _publish_more(self, members: list[Member]) -> None:
+        """Publish what else users may want to see of a method's members."""
+
+    # -- the settings of a training -------------------------------------------------------------
+
+    def _split_rows(
+        self, is_positive: NDArray[np.bool_], random: np.random.Generator
+    ) -> list[NDArray[np.bool_]]:
+        """Return masks of the rows each network may see."""
+        if self.cross_fitting and count_folds(is_positive, self.cross_fitting) >= 2:
+            folds = split_folds(is_positive, self.cross_fitting, draw_seed(random))
+            held_out = [rows for _, rows in folds]
+        elif self.early_stopping:
+            held_out = [hold_out(is_positive, self.validation_fraction, random)]
+        else:
+            held_out = [np.empty(0, dtype=int)]
+        is_seen = np.ones((len(held_out), len(is_positive)), dtype=bool)
+        for mask, rows in zip(is_seen, held_out, strict=True):
+            mask[rows] = False
+        return list(is_seen)
+
+    def _choose_decay(self, is_positive: NDArray[np.bool_]) -> float:
+        if isinstance(self.weight_decay, str):  # "auto"
+            return DECAY_OF_ONE_POSITIVE / float(is_positive.sum())
+        return self.weight_decay
+
+    def _choose_precision(self, member: Member, rows: Rows) -> Callable[[], Any]:
+        """Return a maker of the context in which losses are computed."""
+        if self.precision is None:
+            return nullcontext
+        some = rows(member.seen[: self.batch_size])
+        if self.precision == "auto" and not is_faster_in_bfloat16(member.net, some):
+            return nullcontext
+        return partial(torch.autocast, some.device.type, torch.bfloat16)
+
+    def _open_checkpoint(
+        self,
+        objectives: list[Objective],
+        X: Any,
+        is_positive: NDArray[np.bool_],
+        optimizer: torch.optim.Optimizer,
+        average: EpochAverage,
+    ) -> Checkpoint | None:
+        if self.checkpoint is None:
+            return None
+        if not isinstance(self.random_state, Integral):
+            raise ValueError(
+                "A training can be resumed from a checkpoint only if it starts the same each "
+                f"time: random_state must be a number; got {self.random_state!r}."
+            )
+        members = [objective.member for objective in objectives]
+        sources = [m.batches.mine for m in members if isinstance(m.batches.mine, MinedNegatives)]
+        own = clone(self).set_params(checkpoint=None, verbose=0)
+        return Checkpoint(
+            self.checkpoint,
+            f"{recipe(own)} {take_fingerprint(X, is_positive)}",
+            nn.ModuleList([nn.ModuleList([member.net for member in members]), *average.nets]),
+            optimizer,
+            average,
+            [stream for member in members for stream in member.streams],
+            {f"{k}": source.best_place for k, source in enumerate(sources)},
+        )
+
+    # -- prediction -----------------------------------------------------------------------------
+
+    def _list_needed(self) -> tuple[str, ...]:
+        return ("net_",)
+
+    def _scores(self, X: Any) -> NDArray[np.float32]:
+        device = next(self.net_.parameters()).device
+        return score_rows(self.net_, as_rows(X, device), torch.arange(X.shape[0]))
+
+
+def _return_float(net: nn.Module, x: Any, logits: Tensor) -> Tensor:
+    return logits.float()

@@ -1,0 +1,47 @@
+"""One network of a cross-fitted classifier, and the rows it may see."""
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import nn
+
+from mixpul.training import PUBatches
+
+__all__ = ["Member"]
+
+
+class Member:
+    """A network with randomness of its own, the rows it trains on and the rows held out.
+
+    Parameters
+    ----------
+    net : nn.Module
+        The network in training.
+    is_seen : ndarray of bool of shape (n,)
+        The rows it may see.
+    seed : int
+
+    Attributes
+    ----------
+    net : nn.Module
+    rng : numpy.random.Generator
+        For what is drawn in numpy: mixing weights, miners.
+    generator : torch.Generator
+        For what is drawn in torch: the order of rows, augmentation.
+    streams : list
+        All sources of randomness in a fixed order; a checkpoint stores their states.
+    seen, held_out : Tensor of int64
+        Row numbers.
+    batches : PUBatches
+        Set when the member is built.
+    """
+
+    batches: PUBatches
+
+    def __init__(self, net: nn.Module, is_seen: NDArray[np.bool_], seed: int) -> None:
+        self.net = net
+        self.rng = np.random.default_rng(seed)
+        self.generator = torch.Generator().manual_seed(seed)
+        self.streams: list[torch.Generator | np.random.Generator] = [self.generator, self.rng]
+        self.seen = torch.from_numpy(np.flatnonzero(is_seen))
+        self.held_out = torch.from_numpy(np.flatnonzero(~is_seen))
