@@ -18,7 +18,7 @@ from typer.testing import CliRunner
 from browser import contrast
 from mixpul import MixPULClassifier, cli, load, save
 from mixpul.assess import assess
-from mixpul.assess._scores import as_image_classifier
+from mixpul.assess.models import choose_image_classifier
 from mixpul.cli.options import ImageMethod, ImageNet
 from mixpul.images import Skipped, label_images, make_thumbnails, read_images, stream_images
 from mixpul.images.defaults import SETTINGS_BY_METHOD, count_image_epochs
@@ -306,6 +306,27 @@ def test_copies_within_a_folder_are_counted(tmp_path):
     assert label_images(tmp_path / "known", tmp_path / "unlabeled", size=12).n_repeated == 1
 
 
+def test_copies_are_warned_about(tmp_path):
+    fill(tmp_path / "known", 2, 0, seed=0)
+    fill(tmp_path / "unlabeled", 0, 3, seed=1)
+    images = label_images(tmp_path / "known", tmp_path / "unlabeled", size=12)
+    assert images.warnings == []
+    (sentence,) = images._replace(n_repeated=1).warnings
+    assert sentence.startswith("Some images are there more than once (copies: 1).")
+
+
+def test_the_old_module_has_the_old_names():
+    from mixpul import images, pictures
+
+    assert pictures.label_pictures is images.label_images
+    assert pictures.read_pictures is images.read_images
+    assert pictures.stream_pictures is images.stream_images
+    assert pictures.thumbnails is images.make_thumbnails
+    assert (pictures.Pictures, pictures.LabeledPictures, pictures.Skipped) == (
+        images.Images, images.LabeledImages, images.Skipped
+    )  # fmt: skip
+
+
 def test_the_fingerprint_is_of_the_content_and_not_of_the_names(tmp_path):
     fill(tmp_path / "known", 2, 0, seed=0)
     fill(tmp_path / "unlabeled", 0, 3, seed=1)
@@ -357,11 +378,10 @@ def test_assess_takes_pictures_and_asks_them_what_they_can_tell(work):
     found = assess(model, data.pixels, data.is_positive, ids=data.names)
     assert isinstance(found.model, MixPULClassifier)
     assert [check["name"] for check in found.checks] == [
-        "enough positives", "ranks better than chance", "class prior is stable",
-        "positives look like a random draw",
+        "labeled positives", "ranking", "class prior", "random draw of positives",
     ]  # fmt: skip
     assert found.checks[-1]["verdict"] == "caution"
-    assert "pictures have none" in found.checks[-1]["text"]
+    assert "images have none" in found.checks[-1]["text"]
     assert found.importance == []
     scores = dict(zip(data.names, found.scores.tolist(), strict=True))
     unlabeled = [name for name, p in zip(data.names, data.is_positive, strict=True) if not p]
@@ -406,8 +426,8 @@ def test_fit_says_how_good_it_is_and_writes_model_and_page(work, tmp_path):
     out = tmp_path / "model"
     result = fit(work, out, "--report", tmp_path / "page.html", "--odd", "skip")
     assert result.code == 0, result.err
-    assert "23 labeled positives and 60 unlabeled pictures, 12 x 12 pixels" in result.out
-    for words in ("PU-AUC out of fold", "recall 0.9", "pictures flagged", str(out)):
+    assert "23 labeled positives and 60 unlabeled images, 12 x 12 pixels" in result.out
+    for words in ("PU-AUC out of fold", "recall 0.9", "images flagged", str(out)):
         assert words in result.out
     assert "skipped: unlabeled/deeper/wide.JPG is 30 x 18, not 12 x 12." in result.err
     assert describe(out)["info"]["pictures"] == {"size": 12, "odd": "skip"}
@@ -467,6 +487,14 @@ def test_few_pictures_are_gone_through_often_and_many_three_times():
     assert [count_image_epochs(n) for n in (10, 480, 1_000_000)] == [60, 12, 3]
 
 
+def test_the_number_of_epochs_follows_the_batch_size_and_the_folds():
+    # Half of 480 are 15 batches of 16: four epochs make sixty steps.
+    assert count_image_epochs(480, batch_size=16, cross_fitting=2) == 4
+    # One network alone sees all of them: 30 batches.
+    assert count_image_epochs(480, batch_size=16, cross_fitting=None) == 3
+    assert count_image_epochs(480, batch_size=240, cross_fitting=None) == 30
+
+
 def test_the_number_of_epochs_follows_the_number_of_pictures_unless_given(
     work, tmp_path, monkeypatch
 ):
@@ -479,7 +507,7 @@ def test_the_number_of_epochs_follows_the_number_of_pictures_unless_given(
     assert fit(work, tmp_path / "model", settings=fewer).code == 0
     assert load(tmp_path / "model").n_epochs == 3
     assert counted == [(61, {"batch_size": 16, "cross_fitting": 2})]
-    by_name = as_image_classifier("upu", seed=5, n_unlabeled=61)
+    by_name = choose_image_classifier("upu", seed=5, n_unlabeled=61)
     assert (by_name.n_epochs, by_name.model, by_name.random_state) == (
         count_image_epochs(61),
         "mlp",
@@ -724,7 +752,7 @@ def test_the_page_holds_what_json_says(work, content):
     assert json.loads(text) == content
     for gone in ('id="importance"', "Which columns matter", "unlabeled row", "predict MODEL TABLE"):
         assert gone not in page
-    for there in ("predict-images MODEL FOLDER", "61 unlabeled pictures", "known and unlabeled"):
+    for there in ("predict-images MODEL FOLDER", "61 unlabeled images", "known and unlabeled"):
         assert there in page
 
 

@@ -133,7 +133,7 @@ def test_lists_of_columns_are_split_at_commas():
 def test_fit_says_how_good_it_is_and_writes_model_and_page(work, out):
     result = fit(work, out, "--report", out.with_suffix(".html"))
     assert result.code == 0
-    for words in ("PU-AUC out of fold", "recall 0.9", "enough positives", str(out)):
+    for words in ("PU-AUC out of fold", "recall 0.9", "labeled positives: ", str(out)):
         assert words in result.out
     assert out.with_suffix(".html").read_text().lower().startswith("<!doctype html>")
     assert load(out)[-1].n_epochs == 2

@@ -13,6 +13,7 @@ from sklearn.base import BaseEstimator
 from mixpul import save
 from mixpul._util.files import write_whole
 from mixpul.assess import Assessment, Source, assess
+from mixpul.assess.checks import VERDICTS, Verdict
 from mixpul.cli._messages import (
     choose_verbosity,
     format_interval,
@@ -26,7 +27,7 @@ from mixpul.cli.options import FitOutputs
 
 __all__ = ["assess_and_save", "show_results", "write_page"]
 
-COLOURS = {"good": "green", "caution": "yellow", "bad": "red"}
+COLOURS: dict[Verdict, str] = {"good": "green", "caution": "yellow", "bad": "red"}
 
 
 def assess_and_save(
@@ -111,7 +112,7 @@ def show_results(found: Assessment, outputs: FitOutputs, inputs: str) -> None:
         return
     _show_numbers(found, inputs)
     say(_draw_thresholds(found))
-    width = max(map(len, COLOURS))
+    width = max(map(len, VERDICTS))
     for check in found.checks:
         verdict = f"[{COLOURS[check['verdict']]}]{check['verdict']:<{width}}[/]"
         say(f"{verdict} {escape(check['name'])}: {escape(check['text'])}")

@@ -12,7 +12,7 @@ __all__ = ["answer", "unknown"]
 # The share of pairs in which a positive comes before a negative, and what to call it.
 GRADES = ((0.9, "very well"), (0.75, "well"), (0.6, "only fairly well"), (-math.inf, "poorly"))
 
-GIVES_AWAY = {"row": "a column", "picture": "where pictures come from"}
+GIVES_AWAY = {"row": "a column", "image": "where images come from"}
 
 
 def answer(a: Assessment, start: int) -> list[Markup]:
