@@ -71,7 +71,7 @@ class Browser:
     def background(self) -> str:
         return self.run("getComputedStyle(document.body).backgroundColor")
 
-    def picture(self, path: Path) -> None:
+    def capture(self, path: Path) -> None:
         """The whole page, from top to bottom."""
         content = self._ask("Page.captureScreenshot", captureBeyondViewport=True)["data"]
         path.write_bytes(base64.b64decode(content))

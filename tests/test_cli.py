@@ -270,7 +270,10 @@ def test_the_demo_prints_a_leaderboard_draws_a_chart_and_writes_a_report(
     assert aucs == sorted(aucs, reverse=True)
     assert "Chart:" in output
     assert (out / "demo.png").read_bytes().startswith(PNG)
-    assert "How good is it, and where do we cut?" in (out / "report.html").read_text()
+    assert (
+        "How good is the model, and where do you set the threshold?"
+        in (out / "report.html").read_text()
+    )
     assert sorted(path.name for path in out.iterdir()) == ["demo.png", "report.html"]
 
 

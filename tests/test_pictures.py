@@ -24,8 +24,8 @@ from mixpul.images import Skipped, label_images, make_thumbnails, read_images, s
 from mixpul.images.defaults import SETTINGS_BY_METHOD, count_image_epochs
 from mixpul.images.reading import LEAST_SIZE
 from mixpul.nets import NETS
-from mixpul.pages import table_page
-from mixpul.pages.numbers import score_text
+from mixpul.pages import render_fit_page
+from mixpul.pages.numbers import format_score
 from mixpul.persistence import describe
 from mixpul.tables import read_table
 from test_cli import assert_one_sentence, parsed
@@ -390,7 +390,9 @@ def test_assess_takes_pictures_and_asks_them_what_they_can_tell(work):
     assert {entry["id"] for entry in found.top} == set(by_score[:24])
     assert {entry["id"] for entry in found.bottom} == set(by_score[-24:])
     assert found.bottom[0]["score"] == min(scores[name] for name in unlabeled)
-    assert "Where to cut" in table_page(found.to_dict())  # without thumbnails, too
+    assert "Where to set the threshold" in render_fit_page(
+        found.to_dict()
+    )  # without thumbnails, too
 
 
 def test_of_a_few_pictures_none_is_both_high_and_low():
@@ -521,7 +523,7 @@ def test_the_model_is_there_if_its_assessment_or_its_page_fails(work, tmp_path, 
 
     for name, what in (
         ("bare", "mixpul.assess.assessment.estimate_priors"),
-        ("whole", "mixpul.pages.table_page"),
+        ("whole", "mixpul.pages.render_fit_page"),
     ):
         with monkeypatch.context() as patch:
             patch.setattr(what, fail)
@@ -748,7 +750,7 @@ def test_without_pillow_the_way_to_get_it_is_named(work, tmp_path):
 
 def test_the_page_holds_what_json_says(work, content):
     page = (work / "page.html").read_text()
-    (text,) = re.findall(r'<script type="application/json" id="\w+">(.*?)</script>', page)
+    (text,) = re.findall(r'<script type="application/json" id="assessment">(.*?)</script>', page)
     assert json.loads(text) == content
     for gone in ('id="importance"', "Which columns matter", "unlabeled row", "predict MODEL TABLE"):
         assert gone not in page
@@ -767,7 +769,7 @@ def test_the_page_shows_the_pictures_it_names(work, content, section):
     tiles = shown_tiles((work / "page.html").read_text(), section)
     assert [name for _, _, name in tiles] == [entry["id"] for entry in content[section]]
     for (address, score, name), entry in zip(tiles, content[section], strict=True):
-        assert score == str(escape(score_text(entry["score"])))
+        assert score == str(escape(format_score(entry["score"])))
         with Image.open(work / "unlabeled" / name) as original:
             if original.size != (12, 12):
                 continue
@@ -781,17 +783,17 @@ def test_the_page_says_what_was_left_out_and_names_are_inert(content):
     changed["data"]["skipped"].append({"picture": attack, "reason": "is empty"})
     changed["data"]["twins"].append(attack)
     changed["top"][0]["id"] = attack
-    page = table_page(changed, thumbnails={})
+    page = render_fit_page(changed, thumbnails={})
     assert "unlabeled/broken.png" in page
     assert attack not in page
-    assert page.count("<script") == 2
+    assert page.count("<script") == 3
     assert "<img" not in page
 
 
 def test_a_long_path_keeps_its_end(content):
     changed = json.loads(json.dumps(content))
     changed["top"][0]["id"] = "folder/" * 20 + "name.png"
-    page = table_page(changed)
+    page = render_fit_page(changed)
     shown = re.search(r'<bdi title="(?:folder/)+name.png">([^<]+)</bdi>', page)[1]
     assert len(shown) <= 44
     assert shown.startswith("…")

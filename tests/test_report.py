@@ -235,17 +235,17 @@ def test_text_of_results_is_escaped(tmp_path):
     ],
 )
 def test_ticks_are_round_and_embrace_the_data(low, high, ticks):
-    assert charts.nice_ticks(low, high) == ticks
+    assert charts.choose_ticks(low, high) == ticks
 
 
 def test_ticks_of_a_single_value_leave_room_on_both_sides():
-    ticks = charts.nice_ticks(0.7, 0.7)
+    ticks = charts.choose_ticks(0.7, 0.7)
     assert ticks[0] < 0.7 < ticks[-1]
 
 
 def test_points_are_drawn_where_they_belong():
     line = charts.Line("a", [0, 50, 100], [0, 1, 0.5])
-    svg = charts.line_chart([line], title="t", x_label="x", y_label="y", marks=False)
+    svg = charts.draw_lines([line], title="t", x_label="x", y_label="y", marks=False)
     (path,) = re.findall(r'<path class="line series-0" d="M([^"]+)"', svg)
     points = np.array([point.split() for point in path.split("L")], dtype=float)
     bottom, top = charts.HEIGHT - charts.BOTTOM, charts.TOP
@@ -256,7 +256,7 @@ def test_points_are_drawn_where_they_belong():
 
 def test_a_logarithmic_axis_spaces_by_ratio():
     line = charts.Line("a", [0.01, 0.1, 1], [0, 0, 1])
-    svg = charts.line_chart([line], title="t", x_label="x", y_label="y", log_x=True, marks=False)
+    svg = charts.draw_lines([line], title="t", x_label="x", y_label="y", log_x=True, marks=False)
     (path,) = re.findall(r'<path class="line series-0" d="M([^"]+)"', svg)
     first, second, third = (float(point.split()[0]) for point in path.split("L"))
     assert second - first == pytest.approx(third - second)
@@ -264,13 +264,13 @@ def test_a_logarithmic_axis_spaces_by_ratio():
 
 def test_names_in_charts_are_escaped():
     line = charts.Line("<a & b>", [1, 2], [1, 2])
-    assert "&lt;a &amp; b&gt;" in charts.legend([line])
-    assert "<b>" not in charts.dot_chart(["<b>"], [1.0], title="<b>", label="<b>")
+    assert "&lt;a &amp; b&gt;" in charts.draw_legend([line])
+    assert "<b>" not in charts.draw_dots(["<b>"], [1.0], title="<b>", label="<b>")
 
 
 def test_a_chart_of_nothing_is_refused():
     with pytest.raises(ValueError, match="no points"):
-        charts.line_chart([], title="t", x_label="x", y_label="y")
+        charts.draw_lines([], title="t", x_label="x", y_label="y")
 
 
 # -- in a browser ---------------------------------------------------------------------------

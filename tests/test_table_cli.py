@@ -230,7 +230,7 @@ def test_the_model_is_there_if_its_assessment_fails(work, out, monkeypatch, meth
         np.testing.assert_allclose(read_table(scores)["score"], whole, rtol=1e-6)
 
 
-@pytest.mark.parametrize("what", ["mixpul.pages.table_page", "mixpul.cli._results.print_json"])
+@pytest.mark.parametrize("what", ["mixpul.pages.render_fit_page", "mixpul.cli._results.print_json"])
 def test_the_model_is_whole_if_its_page_or_its_json_fails(work, out, monkeypatch, what):
     monkeypatch.setattr(what, fail)
     result = fit(work, out, "--report", out.with_suffix(".html"), "--json")

@@ -1,6 +1,7 @@
-"""The page of a user's own table says what the assessment says, and the slider does its sums."""
+"""The page of a user's own table says what the assessment says, and the slider looks it up."""
 
 import csv
+import html
 import io
 import json
 import re
@@ -12,8 +13,9 @@ import pytest
 from browser import contrast
 from mixpul import MixPULClassifier, datasets
 from mixpul.assess import assess, compare
-from mixpul.pages import charts, comparison_page, readout, table_page
-from mixpul.pages.numbers import nearest, percent
+from mixpul.pages import charts, describe_threshold, render_comparison_page, render_fit_page
+from mixpul.pages.numbers import format_percent
+from mixpul.pages.thresholds import find_boundaries, find_nearest, prepare_slider
 
 ATTACK = "<script>alert(1)</script>"
 SPITE = "</script><!--<script>\u2028'\"&"
@@ -54,7 +56,7 @@ def assessment():
 
 @pytest.fixture
 def small():
-    """Three cuts whose numbers are worked out by hand: 200 unlabeled rows, of which 60 positive."""
+    """Three thresholds with numbers worked out by hand: 200 unlabeled rows, 60 of them positive."""
     estimate = {"value": 0.3, "se": 0.05, "low": 0.2, "high": 0.4}
     return {
         "data": {"source": None, "rows": 250, "positives": 50, "unlabeled": 200, "label": None,
@@ -85,7 +87,9 @@ def small():
 
 
 def embedded(page):
-    (text,) = re.findall(r'<script type="application/json" id="\w+">(.*?)</script>', page)
+    (text,) = re.findall(
+        r'<script type="application/json" id="(?:assessment|comparison)">(.*?)</script>', page
+    )
     return json.loads(text)
 
 
@@ -93,19 +97,19 @@ def embedded(page):
 
 
 def test_the_page_holds_the_very_numbers_of_the_assessment(assessment):
-    assert embedded(table_page(assessment)) == json.loads(json.dumps(assessment))
+    assert embedded(render_fit_page(assessment)) == json.loads(json.dumps(assessment))
 
 
 def test_numbers_that_json_lacks_are_refused(small):
     small["pu_auc"]["se"] = float("nan")
     with pytest.raises(ValueError, match="not JSON compliant"):
-        table_page(small)
+        render_fit_page(small)
 
 
-def test_a_cut_worked_out_by_hand(small):
+def test_a_threshold_worked_out_by_hand(small):
     # 70 of 200 rows flagged; 60 positives, 48 of them found, 12 missed; so 22 false alarms.
-    assert readout(small, 1) == {
-        "cut": "0.500", "exact": "0.5",
+    assert describe_threshold(small, 1) == {
+        "threshold": "0.500", "exact": "0.5",
         "recall": "80.0\xa0%", "recall_span": "70.0 to 90.0\xa0%",
         "precision": "68.6\xa0%", "precision_span": "50.0 to 80.0\xa0%",
         "f1": "73.9\xa0%", "f1_span": "60.0 to 80.0\xa0%",
@@ -115,7 +119,7 @@ def test_a_cut_worked_out_by_hand(small):
 
 
 def test_where_nothing_is_flagged_precision_is_not_known_and_costs_nothing(small):
-    shown = readout(small, 2)
+    shown = describe_threshold(small, 2)
     assert (shown["precision"], shown["precision_span"], shown["false_alarms"]) == ("–", "–", "0")
     assert (shown["flagged"], shown["missed"]) == ("0", "60")
 
@@ -124,12 +128,37 @@ def test_where_nothing_is_flagged_precision_is_not_known_and_costs_nothing(small
     ("share", "text"),
     [(0.8125, "81.3\xa0%"), (-0.0126, "−1.3\xa0%"), (1, "100.0\xa0%"), (None, "–")],
 )
-def test_percentages_round_half_up_as_browsers_do(share, text):
-    assert percent(share) == text
+def test_percentages_round_half_up(share, text):
+    assert format_percent(share) == text
 
 
 def test_the_nearest_point_is_the_first_of_two():
-    assert [nearest([0, 0.4, 0.6, 1], value) for value in (-3, 0.5, 0.51, 7)] == [0, 1, 2, 3]
+    assert [find_nearest([0, 0.4, 0.6, 1], value) for value in (-3, 0.5, 0.51, 7)] == [0, 1, 2, 3]
+
+
+def test_a_number_between_two_points_belongs_to_the_nearer_one():
+    points = [0.0, 0.25, 0.25, 0.75]
+    assert find_boundaries(points) == [0.125, 0.25, 0.5]
+    assert [find_nearest(points, value) for value in (0.125, 0.126, 0.25, 0.5, 0.51)] == [
+        0, 1, 1, 2, 3
+    ]  # fmt: skip
+
+
+def test_the_slider_has_the_texts_of_every_threshold(assessment):
+    slider = prepare_slider(assessment)
+    assert len(slider["texts"]) == 200
+    for place, texts in enumerate(slider["texts"]):
+        found = dict(zip(slider["names"], texts, strict=True))
+        assert found == describe_threshold(assessment, place)
+
+
+def test_costs_are_sums_over_numbers_worked_out_by_hand(small):
+    slider = prepare_slider(small)
+    # All 200 flagged with 60 positives; 70 flagged, of which 48 positive; nothing flagged.
+    assert slider["false_alarms"] == pytest.approx([140, 22, 0])
+    assert slider["missed"] == pytest.approx([0, 12, 60])
+    assert slider["boundaries"] == [0.25, 0.75]
+    assert slider["impossible"] == []
 
 
 # -- words ----------------------------------------------------------------------------------
@@ -141,47 +170,51 @@ def answer(page):
 
 
 def test_the_answer_is_computed_from_the_numbers(small):
-    ranking, positives, cut = answer(table_page(small))
-    assert ranking.startswith("It ranks well:")
+    ranking, positives, threshold = answer(render_fit_page(small))
+    assert ranking.startswith("The model ranks well:")
     assert "unlabeled row in 80.0 % of pairs (70.0 to 90.0 %)." in ranking
     assert positives == (
-        "Of the 200 unlabeled rows about 60 are probably positive (30.0 %; 40 to 80 rows)."
+        "About 60 of the 200 unlabeled rows are probably positive (30.0 %; 40 to 80 rows)."
     )
-    assert cut == (
-        "Cut at the default of 0.500, it flags 70 of them; expect 68.6 % of the flagged to be "
-        "positive (50.0 to 80.0 %), and 80.0 % of all positives to be found (70.0 to 90.0 %)."
+    assert threshold == (
+        "At the default threshold of 0.500, the model flags 70 unlabeled rows. Expect 68.6 % of "
+        "them to be positive (50.0 to 80.0 %), and 80.0 % of all positives to be found "
+        "(70.0 to 90.0 %)."
     )
 
 
 def test_the_answer_says_what_ranking_would_be_against_negatives(small):
     small["corrected_auc"] = {"value": 0.93, "se": 0.02, "low": 0.89, "high": 0.97}
-    ranking = answer(table_page(small))[0]
-    assert ranking.startswith("It ranks very well:")
-    assert ranking.endswith("and above a truly negative row in about 93.0 % (89.0 to 97.0 %).")
+    ranking = answer(render_fit_page(small))[0]
+    assert ranking.startswith("The model ranks very well:")
+    assert ranking.endswith("above a truly negative row in about 93.0 % (89.0 to 97.0 %).")
     small["corrected_auc"] |= {"low": 0.83, "high": 1.03}
-    assert answer(table_page(small))[0].endswith("in about 93.0 % (at least 83.0 %).")
+    assert answer(render_fit_page(small))[0].endswith("in about 93.0 % (at least 83.0 %).")
 
 
 def test_what_cannot_be_is_not_praised(small):
     small["corrected_auc"] = {"value": 1.02, "se": 0.02, "low": 0.98, "high": 1.06}
-    ranking = answer(table_page(small))[0]
-    assert ranking.startswith("It ranks too well to be true:")
-    assert "that would make 102.0 %, which cannot be" in ranking
+    ranking = answer(render_fit_page(small))[0]
+    assert ranking.startswith("The model ranks too well to be true:")
+    assert "this would be 102.0 %, which is impossible." in ranking
 
 
 def test_chance_is_called_chance(small):
     small["pu_auc"] |= {"value": 0.55, "low": 0.48}
-    assert answer(table_page(small))[0].startswith("It ranks no better than chance")
+    assert answer(render_fit_page(small))[0].startswith("The model ranks no better than chance")
 
 
 def test_the_worst_of_rankings_has_a_name(small):
     small["corrected_auc"] = {"value": -0.1, "se": 0.1, "low": -0.3, "high": 0.1}
-    assert answer(table_page(small))[0].startswith("It ranks poorly:")
+    assert answer(render_fit_page(small))[0].startswith("The model ranks poorly:")
 
 
 def test_a_prior_that_was_given_has_no_interval(small):
     small["prior"] |= {"used": 0.25, "from": "given"}
-    assert "about 50 are probably positive (25.0 %, as given)." in answer(table_page(small))[1]
+    assert (
+        "About 50 of the 200 unlabeled rows are probably positive (25.0 %, as given)."
+        in answer(render_fit_page(small))[1]
+    )
 
 
 def test_problems_come_first_and_are_named_at_the_top(small):
@@ -190,14 +223,22 @@ def test_problems_come_first_and_are_named_at_the_top(small):
         {"name": "stable prior", "verdict": "caution", "text": "It is not."},
         {"name": "no leak", "verdict": "bad", "text": "There is one."},
     ]
-    page = table_page(small)
+    page = render_fit_page(small)
     assert "2 of 3" in page
-    assert "no leak (problem), stable prior (look closer)." in page
+    assert "no leak (bad), stable prior (caution)." in page
     assert page.index("There is one.") < page.index("It is not.") < page.index("They are.")
 
 
+def test_a_check_shows_its_question_if_it_has_one(small):
+    check = {"name": "class prior", "verdict": "good", "text": "They do."}
+    small["checks"] = [check, check | {"question": "Do two estimates agree?"}]
+    plain, asked = re.findall(r'<li class="good">.*?<div>(.*?)</div>', render_fit_page(small))
+    assert plain == "<strong>class prior</strong>: good<br>They do."
+    assert '<em class="soft">Do two estimates agree?</em> They do.' in asked
+
+
 def test_what_is_not_there_leaves_no_trace(small):
-    page = table_page(small)
+    page = render_fit_page(small)
     for name in ("warnings", "checks", "top", "importance", "training", "command"):
         assert f'id="{name}"' not in page
         assert f'href="#{name}"' not in page
@@ -210,13 +251,53 @@ def test_a_column_that_is_left_out_is_said_to_be_once(small):
         {"column": "a", "note": "left out as asked", **common},
         {"column": "b", "note": "constant", **common},
     ]
-    found = re.findall(r'<tr class="unused">.*<td class="text">(.*?)</td>', table_page(small))
+    found = re.findall(r'<tr class="unused">.*<td class="text">(.*?)</td>', render_fit_page(small))
     assert found == ["left out as asked", "left out: constant"]
+
+
+def visible(page):
+    """The sentences of a page, as far as they are not numbers in tables or charts."""
+    body = re.sub(r"<(script|style|svg|table|nav).*?</\1>", "", page, flags=re.S)
+    parts = re.split(
+        r"</?(?:p|li|h\d|dd|dt|div|figcaption|footer|title|label|button)\b[^>]*>", body
+    )
+    return [" ".join(html.unescape(re.sub(r"<[^>]+>", "", part)).split()) for part in parts]
+
+
+def as_images(small, unit):
+    """The same numbers as if they were of images."""
+    data = small["data"] | {"unit": unit, "shape": [3, 12, 16], "resized": 2}
+    data |= {"twins": ["a.png"], "skipped": []}
+    for name in ("label", "positive", "id", "columns", "features"):
+        del data[name]
+    shown = [{"id": "a.png", "score": 0.9, "values": {}}]
+    return small | {"data": data, "top": shown, "bottom": shown}
+
+
+@pytest.mark.parametrize("unit", ["picture", "image"])
+def test_images_are_called_images(small, unit):
+    page = render_fit_page(as_images(small, unit))
+    assert "50 known positives and 200 unlabeled images" in page
+    assert "16 x 12 pixels" in page
+    assert not re.search(r"\b(rows?|pictures?|tables?)\b", " ".join(visible(page)))
+
+
+@pytest.mark.parametrize("kind", ["row", "image"])
+def test_sentences_are_short_and_use_one_word_for_one_thing(small, kind):
+    small["corrected_auc"] = {"value": 1.02, "se": 0.02, "low": 0.98, "high": 1.06}
+    small["history"] = [{"epoch": e, "L_U": 1 / e, "loss": 1 / e, "pu_auc": 0.7} for e in (1, 2)]
+    small["importance"] = [{"column": "a", "drop": 0.1, "se": 0.01}]
+    small["made"]["command"] = "mixpul fit"
+    page = render_fit_page(as_images(small, kind) if kind == "image" else small)
+    for part in visible(page):
+        for sentence in re.split(r"(?<=[.?!:])\s", part):
+            assert len(sentence.split()) <= 40, sentence
+        assert not re.search(r"\b(cut|cuts|picture|pictures)\b", part), part
 
 
 def test_other_methods_have_loss_terms_of_their_own(small):
     small["history"] = [{"epoch": e, "risk": 1 / e, "loss": 1 / e, "pu_auc": None} for e in (1, 2)]
-    page = table_page(small)
+    page = render_fit_page(small)
     assert "</svg> risk</li>" in page
     assert "held-out PU-AUC" not in page
 
@@ -237,7 +318,9 @@ def comparison():
 
 
 def test_a_comparison_is_a_table_with_the_best_first(comparison):
-    page = comparison_page(comparison, source="leads.csv", command="mixpul compare leads.csv")
+    page = render_comparison_page(
+        comparison, source="leads.csv", command="mixpul compare leads.csv"
+    )
     assert embedded(page) == json.loads(json.dumps(comparison))
     rows = re.findall(r"<tr><th scope=\"row\">.*?</tr>", page, re.S)
     first, second, _ = comparison["methods"]
@@ -249,15 +332,20 @@ def test_a_comparison_is_a_table_with_the_best_first(comparison):
         assert text in page
 
 
+def test_sentences_of_a_comparison_are_short(comparison):
+    for part in visible(render_comparison_page(comparison)):
+        assert all(len(sentence.split()) <= 40 for sentence in re.split(r"(?<=[.?!:])\s", part))
+
+
 def test_zero_has_no_sign(comparison):
     changed = json.loads(json.dumps(comparison))
     changed["methods"][1]["behind"] |= {"value": 0.02, "low": -0.0004, "high": 0.0404}
-    assert "0.000 to 0.040</span>" in comparison_page(changed)
-    assert "−0.000" not in comparison_page(changed)
+    assert "0.000 to 0.040</span>" in render_comparison_page(changed)
+    assert "−0.000" not in render_comparison_page(changed)
 
 
 def test_a_method_that_failed_says_why_and_stays_text(comparison):
-    page = comparison_page(comparison)
+    page = render_comparison_page(comparison)
     assert ATTACK not in page
     failed = re.search(r'<section id="failed">(.*?)</section>', page, re.S)[1]
     assert "&lt;script&gt;alert(1)&lt;/script&gt;</strong>: InvalidParameterError" in failed
@@ -265,7 +353,9 @@ def test_a_method_that_failed_says_why_and_stays_text(comparison):
 
 def test_if_every_method_failed_there_is_no_leaderboard(comparison):
     failed = [one for one in comparison["methods"] if one["failure"]]
-    page = comparison_page(comparison | {"methods": failed, "recommended": None, "text": "None."})
+    page = render_comparison_page(
+        comparison | {"methods": failed, "recommended": None, "text": "None."}
+    )
     assert 'id="leaderboard"' not in page
     assert 'id="failed"' in page
 
@@ -274,15 +364,17 @@ def test_if_every_method_failed_there_is_no_leaderboard(comparison):
 
 
 def test_text_of_the_table_is_inert(assessment):
-    page = table_page(assessment)
-    assert page.count("<script") == 2
-    assert page.count("</script") == 2
+    page = render_fit_page(assessment)
+    assert page.count("<script") == 3
+    assert page.count("</script") == 3
     assert "<!--" not in page
     assert ATTACK not in page
 
 
 def test_the_rows_can_be_downloaded_whole(assessment):
-    href = re.search(r'download="highest-scored.csv" href="([^"]+)"', table_page(assessment))[1]
+    href = re.search(r'download="highest-scored.csv" href="([^"]+)"', render_fit_page(assessment))[
+        1
+    ]
     kind, _, content = href.partition(",")
     assert kind == "data:text/csv;charset=utf-8"
     rows = list(csv.reader(io.StringIO(unquote(content).removeprefix("\ufeff"))))
@@ -298,13 +390,13 @@ def test_the_rows_can_be_downloaded_whole(assessment):
 def test_formulas_are_disarmed_and_numbers_are_not(small):
     values = {"a": "-1.5", "b": "-cmd()", "c": "@sum", "d": "+49"}
     small["top"] = [{"id": "=1+1", "score": 0.9, "values": values}]
-    page = unquote(re.search(r'href="data:[^,]+,([^"]+)"', table_page(small))[1])
+    page = unquote(re.search(r'href="data:[^,]+,([^"]+)"', render_fit_page(small))[1])
     assert page.splitlines()[1] == "'=1+1,0.9,-1.5,'-cmd(),'@sum,+49"
 
 
 def test_no_row_is_certain(small):
     small["top"] = [{"id": n, "score": score, "values": {}} for n, score in enumerate((1, 0.99994))]
-    assert re.findall(r'<td class="number">([^<]+)</td>', table_page(small)) == [
+    assert re.findall(r'<td class="number">([^<]+)</td>', render_fit_page(small)) == [
         "&gt; 0.9999",
         "0.9999",
     ]
@@ -312,7 +404,7 @@ def test_no_row_is_certain(small):
 
 def test_long_texts_are_cut_short(small):
     small["top"] = [{"id": 1, "score": 0.9, "values": {"note": "word " * 30}}]
-    page = table_page(small)
+    page = render_fit_page(small)
     shown = re.search(r'<td class="value"><bdi title="word [^"]+">([^<]+)</bdi>', page)[1]
     assert len(shown) <= 44
     assert shown.endswith("…")
@@ -322,7 +414,7 @@ def test_long_texts_are_cut_short(small):
 
 
 def test_a_histogram_is_level_between_its_edges():
-    line = charts.steps("rows", [0, 0.5, 1], [3, 1], series=2)
+    line = charts.make_steps("rows", [0, 0.5, 1], [3, 1], series=2)
     assert list(zip(line.x, line.y, strict=True)) == [
         (0, 0), (0, 3), (0.5, 3), (0.5, 1), (1, 1), (1, 0)
     ]  # fmt: skip
@@ -330,7 +422,7 @@ def test_a_histogram_is_level_between_its_edges():
 
 
 def test_intervals_are_drawn_from_end_to_end_with_the_value_between():
-    svg = charts.interval_chart(
+    svg = charts.draw_intervals(
         ["a", "b"], [0.7, 0.65], [0.6, 0.6], [0.8, 0.7], title="t", label="l", emphasis=1
     )
     (a, b) = (
@@ -345,7 +437,7 @@ def test_intervals_are_drawn_from_end_to_end_with_the_value_between():
 
 
 def test_bars_start_at_zero_on_either_side_and_are_as_long_as_their_values():
-    svg = charts.bar_chart(["a", "b"], [0.04, -0.02], [0.0, 0.01], title="t", label="l")
+    svg = charts.draw_bars(["a", "b"], [0.04, -0.02], [0.0, 0.01], title="t", label="l")
     (x, width), (x_below, width_below) = (
         (float(x), float(width))
         for x, width in re.findall(r'<rect [^>]*x="([\d.]+)" y="[\d.]+" width="([\d.]+)"', svg)
@@ -357,14 +449,14 @@ def test_bars_start_at_zero_on_either_side_and_are_as_long_as_their_values():
 
 
 def test_a_long_name_of_a_bar_is_cut_and_escaped():
-    svg = charts.bar_chart(["<b>" * 10], [1.0], [0.1], title="t", label="l")
+    svg = charts.draw_bars(["<b>" * 10], [1.0], [0.1], title="t", label="l")
     assert "<b>" not in svg
     assert "&lt;b&gt;&lt;b&gt;&lt;b&gt;&lt;b&gt;&lt;b&gt;&lt;b&gt;&lt;…<title>" in svg
 
 
 def test_a_cursor_carries_the_ends_of_its_axis():
     line = charts.Line("a", [0, 1], [0, 1])
-    svg = charts.line_chart(
+    svg = charts.draw_lines(
         [line], title="t", x_label="x", y_label="y", x_ticks=[0, 1], y_ticks=[0, 2], cursor_at=0.25
     )
     left, right = charts.LEFT, charts.WIDTH - charts.RIGHT
@@ -380,7 +472,7 @@ def test_a_cursor_carries_the_ends_of_its_axis():
 @pytest.fixture(scope="module")
 def page(assessment, tmp_path_factory):
     path = tmp_path_factory.mktemp("page") / "report.html"
-    path.write_text(table_page(assessment), encoding="utf-8")
+    path.write_text(render_fit_page(assessment), encoding="utf-8")
     return path
 
 
@@ -411,7 +503,7 @@ def numbers_at(assessment, place):
     )
     positives = assessment["prior"]["used"] * n
     return {
-        "cut": curves["threshold"][place],
+        "threshold": curves["threshold"][place],
         "recall": 100 * recall,
         "precision": 100 * precision,
         "f1": 100 * curves["f1"]["value"][place],
@@ -446,12 +538,14 @@ def test_the_browser_reads_the_numbers_of_the_assessment(browser, page, assessme
 
 
 @pytest.mark.parametrize("place", [0, 37, 100, 163, 199])
-def test_the_slider_shows_the_numbers_of_its_cut(browser, page, assessment, place):
+def test_the_slider_shows_the_numbers_of_its_threshold(browser, page, assessment, place):
     browser.open(page)
     slide(browser, place)
     texts = shown(browser)
     for name, value in numbers_at(assessment, place).items():
-        close = {"cut": 0.00051, "recall": 0.051, "precision": 0.051, "f1": 0.051}.get(name, 0.51)
+        close = {"threshold": 0.00051, "recall": 0.051, "precision": 0.051, "f1": 0.051}.get(
+            name, 0.51
+        )
         assert as_number(texts[name]) == pytest.approx(value, abs=close), name
     for name in ("recall", "precision", "f1"):
         low, high = texts[f"{name}_span"].split(" to ")
@@ -459,15 +553,11 @@ def test_the_slider_shows_the_numbers_of_its_cut(browser, page, assessment, plac
         assert [as_number(low), as_number(high)] == pytest.approx(ends, abs=0.051)
 
 
-def test_python_and_the_script_say_the_same_at_every_cut(browser, page, assessment):
+def test_the_script_shows_the_texts_of_python_at_every_threshold(browser, page, assessment):
     browser.open(page)
     for place in range(len(assessment["thresholds"]["threshold"])):
         slide(browser, place)
-        texts = shown(browser)
-        assert float(texts.pop("exact")) == assessment["thresholds"]["threshold"][place]
-        expected = readout(assessment, place)
-        del expected["exact"]
-        assert texts == expected, place
+        assert shown(browser) == describe_threshold(assessment, place), place
 
 
 def test_the_slider_obeys_the_keyboard(browser, page, assessment):
@@ -476,51 +566,71 @@ def test_the_slider_obeys_the_keyboard(browser, page, assessment):
     slider = element(browser, "#slider")
     start = int(slider.get_attribute("value"))
     slider.send_keys(keys.ARROW_RIGHT, keys.ARROW_RIGHT, keys.ARROW_LEFT)
-    assert shown(browser)["flagged"] == readout(assessment, start + 1)["flagged"]
-    assert slider.get_attribute("aria-valuetext") == readout(assessment, start + 1)["cut"]
+    assert shown(browser)["flagged"] == describe_threshold(assessment, start + 1)["flagged"]
+    assert (
+        slider.get_attribute("aria-valuetext")
+        == describe_threshold(assessment, start + 1)["threshold"]
+    )
     slider.send_keys(keys.HOME)
-    assert shown(browser)["cut"] == readout(assessment, 0)["cut"]
+    assert shown(browser)["threshold"] == describe_threshold(assessment, 0)["threshold"]
     slider.send_keys(keys.END)
-    assert shown(browser)["cut"] == readout(assessment, 199)["cut"]
+    assert shown(browser)["threshold"] == describe_threshold(assessment, 199)["threshold"]
 
 
-def test_a_typed_cut_goes_to_the_nearest_point(browser, page, assessment):
+def test_a_typed_threshold_goes_to_the_nearest_point(browser, page, assessment):
     keys = pytest.importorskip("selenium.webdriver").Keys
     browser.open(page)
     number = element(browser, "#number")
     number.send_keys(keys.CONTROL + "a")
     number.send_keys("0.7312", keys.ENTER)
-    place = nearest(assessment["thresholds"]["threshold"], 0.7312)
-    assert shown(browser)["recall"] == readout(assessment, place)["recall"]
+    place = find_nearest(assessment["thresholds"]["threshold"], 0.7312)
+    assert shown(browser)["recall"] == describe_threshold(assessment, place)["recall"]
     assert element(browser, "#slider").get_attribute("value") == str(place)
     number.send_keys(keys.ARROW_UP)
     assert element(browser, "#slider").get_attribute("value") == str(place + 1)
     number.send_keys(keys.CONTROL + "a")
     number.send_keys(keys.BACKSPACE, keys.TAB)  # nothing typed: it stays where it is
-    assert number.get_attribute("value") == readout(assessment, place + 1)["cut"]
+    assert number.get_attribute("value") == describe_threshold(assessment, place + 1)["threshold"]
 
 
-def test_buttons_go_to_the_suggested_cuts(browser, page, assessment):
+@pytest.mark.parametrize(
+    ("typed", "place"), [("0.25", 0), ("0.2501", 1), ("0.75", 1), ("0.76", 2), ("7", 2), ("-1", 0)]
+)
+def test_halfway_between_two_thresholds_the_lower_one_is_taken(
+    browser, small, tmp_path, typed, place
+):
+    path = tmp_path / "small.html"
+    path.write_text(render_fit_page(small), encoding="utf-8")
+    browser.open(path)
+    browser.run(
+        f"(n => {{ n.value = {typed!r}; n.dispatchEvent(new Event('change')) }})"
+        "(document.getElementById('number'))"
+    )
+    assert shown(browser) == describe_threshold(small, place)
+    assert find_nearest(small["thresholds"]["threshold"], float(typed)) == place
+
+
+def test_buttons_go_to_the_suggested_thresholds(browser, page, assessment):
     browser.open(page)
     points = assessment["thresholds"]["threshold"]
     buttons = browser.driver.find_elements("css selector", "[data-place]")
     assert len(buttons) == len(assessment["suggested"]) == 4
-    cuts = sorted(assessment["suggested"].values())
-    for button, value in reversed(list(zip(buttons, cuts, strict=True))):
+    values = sorted(assessment["suggested"].values())
+    for button, value in reversed(list(zip(buttons, values, strict=True))):
         button.click()
-        assert float(shown(browser)["exact"]) == points[nearest(points, value)]
+        assert float(shown(browser)["exact"]) == points[find_nearest(points, value)]
         assert button.get_attribute("aria-pressed") == "true"
 
 
-def test_the_default_cut_is_shown_first(browser, page, assessment):
+def test_the_default_threshold_is_shown_first(browser, page, assessment):
     browser.open(page)
     assert shown(browser)["exact"] == "0.5"
     assert element(browser, "#slider").get_attribute("value") == str(
-        nearest(assessment["thresholds"]["threshold"], 0.5)
+        find_nearest(assessment["thresholds"]["threshold"], 0.5)
     )
 
 
-def test_typed_costs_give_the_expected_cost_and_the_cheapest_cut(browser, page, assessment):
+def test_typed_costs_show_the_expected_cost_and_the_cheapest_threshold(browser, page, assessment):
     browser.open(page)
     place = 120
     slide(browser, place)
@@ -529,20 +639,20 @@ def test_typed_costs_give_the_expected_cost_and_the_cheapest_cut(browser, page, 
     element(browser, "#miss").send_keys("40")
     costs = [cost_at(assessment, other, 2.5, 40) for other in range(200)]
     said = element(browser, "#cost").text
-    now, cut, least = (
+    now, threshold, least = (
         as_number(text.rstrip("."))
         for text in re.search(
-            r"cost ([\d,.]+)\. The cheapest is ([\d.]+): ([\d,.]+)\.", said
+            r"cost ([\d,.]+)\. The cheapest is ([\d.]+), at ([\d,.]+)\.", said
         ).groups()
     )
     assert now == pytest.approx(costs[place], abs=0.51)
     assert least == pytest.approx(min(costs), abs=0.51)
     cheapest = max(other for other in range(200) if costs[other] <= min(costs) + 1e-9)
-    assert f"{cut:.3f}" == readout(assessment, cheapest)["cut"]
-    element(browser, "#cheapest").click()
-    assert shown(browser)["cut"] == readout(assessment, cheapest)["cut"]
-    assert "No cut costs less." in element(browser, "#cost").text
-    assert not element(browser, "#cheapest").is_displayed()
+    assert f"{threshold:.3f}" == describe_threshold(assessment, cheapest)["threshold"]
+    element(browser, "#go-cheapest").click()
+    assert shown(browser)["threshold"] == describe_threshold(assessment, cheapest)["threshold"]
+    assert "No threshold costs less." in element(browser, "#cost").text
+    assert not element(browser, "#go-cheapest").is_displayed()
     assert browser.complaints() == []
 
 
@@ -551,10 +661,12 @@ def test_a_negative_cost_is_refused(browser, page):
     element(browser, "#alarm").send_keys("-1")
     element(browser, "#miss").send_keys("3")
     assert element(browser, "#cost").text == "A cost cannot be negative."
-    assert not element(browser, "#valley").is_displayed()
+    assert not element(browser, "#cost-chart").is_displayed()
 
 
-def test_the_line_on_the_charts_follows_the_cut_and_a_click_moves_it(browser, page, assessment):
+def test_the_line_on_the_charts_follows_the_threshold_and_a_click_moves_it(
+    browser, page, assessment
+):
     browser.open(page, 1000)
     points = assessment["thresholds"]["threshold"]
     slide(browser, 30)
@@ -567,7 +679,7 @@ def test_the_line_on_the_charts_follows_the_cut_and_a_click_moves_it(browser, pa
     browser.run(
         "(chart => { const box = chart.getBoundingClientRect(); chart.dispatchEvent(new MouseEvent("
         f"'click', {{clientX: box.left + box.width * {at} / {charts.WIDTH}}})) }})"
-        "(document.querySelector('#cut svg.chart'))"
+        "(document.querySelector('#threshold svg.chart'))"
     )
     # The mouse knows whole pixels only.
     assert float(shown(browser)["exact"]) == pytest.approx(0.8, abs=0.02)
@@ -578,13 +690,13 @@ def test_what_the_slider_shows_is_said_once_it_rests(browser, page, assessment):
     slide(browser, 80)
     waiter = pytest.importorskip("selenium.webdriver.support.ui").WebDriverWait(browser.driver, 5)
     said = waiter.until(lambda driver: element(browser, "#said").get_attribute("textContent"))
-    expected = readout(assessment, 80)
+    expected = describe_threshold(assessment, 80)
     assert f"{expected['flagged']} rows flagged, recall {expected['recall']}" in said
 
 
 def test_hostile_names_and_values_stay_text(browser, page, assessment):
     browser.open(page)
-    assert browser.run("document.scripts.length") == 2
+    assert browser.run("document.scripts.length") == 3
     names = list(assessment["top"][0]["values"])
     assert ATTACK in names
     assert browser.texts("table.top thead th")[2:] == names
@@ -620,7 +732,15 @@ def test_text_and_lines_stand_out_in_light_and_in_dark(browser, page):
     for dark in (False, True):
         browser.open(page, dark=dark)
         backgrounds.add(browser.background())
-        for selector in ("p", "button", "#number", ".span", ".unused th", ".alarm h2", "a.button"):
+        for selector in (
+            "p",
+            "button",
+            "#number",
+            ".span",
+            ".unused th",
+            ".warnings h2",
+            "a.button",
+        ):
             style = f"getComputedStyle(document.querySelector({selector!r}))"
             assert contrast(browser.run(f"{style}.color"), browser.background()) >= 4.5, selector
         for verdict in ("good", "caution", "bad"):
@@ -634,46 +754,48 @@ def test_text_and_lines_stand_out_in_light_and_in_dark(browser, page):
 def test_printed_it_has_numbers_and_no_controls(browser, page, assessment):
     browser.open(page, dark=True, medium="print")
     assert browser.run("getComputedStyle(document.body).color") == "rgb(0, 0, 0)"
-    for selector in (".cutter", "button", "a.button", "#costs", "nav"):
+    for selector in (".slider", "button", "a.button", "#costs", "nav"):
         assert not element(browser, selector).is_displayed(), selector
-    start = nearest(assessment["thresholds"]["threshold"], 0.5)
-    assert readout(assessment, start)["recall"] in element(browser, "#gives").text.replace(
-        " ", "\xa0"
-    )
-    assert element(browser, "#cuts").is_displayed()
+    start = find_nearest(assessment["thresholds"]["threshold"], 0.5)
+    assert describe_threshold(assessment, start)["recall"] in element(
+        browser, "#expected"
+    ).text.replace(" ", "\xa0")
+    assert element(browser, "#suggestions").is_displayed()
     # Nothing of a table is hidden in a box that scrolls.
     boxes = "[...document.querySelectorAll('.scroll')]"
     assert browser.run(f"{boxes}.every(b => b.scrollHeight <= b.clientHeight + 1)")
 
 
-def test_without_script_it_has_the_numbers_of_the_default_cut(browser, page, tmp_path, assessment):
+def test_without_script_it_has_the_numbers_of_the_default_threshold(
+    browser, page, tmp_path, assessment
+):
     plain = tmp_path / "plain.html"
     plain.write_text(re.sub(r"<script>.*?</script>", "", page.read_text(), flags=re.S))
     browser.open(plain)
-    assert not element(browser, ".cutter").is_displayed()
+    assert not element(browser, ".slider").is_displayed()
     assert not element(browser, "#costs").is_displayed()
-    start = nearest(assessment["thresholds"]["threshold"], 0.5)
-    assert shown(browser) == readout(assessment, start)
-    assert len(browser.texts("#cuts tbody tr")) == 4
+    start = find_nearest(assessment["thresholds"]["threshold"], 0.5)
+    assert shown(browser) == describe_threshold(assessment, start)
+    assert len(browser.texts("#suggestions tbody tr")) == 4
 
 
 def test_a_page_without_much_works_too(browser, small, tmp_path):
     path = tmp_path / "small.html"
-    path.write_text(table_page(small), encoding="utf-8")
+    path.write_text(render_fit_page(small), encoding="utf-8")
     browser.open(path, 400)
     slide(browser, 2)
     assert shown(browser)["precision"] == "–"
     element(browser, "#alarm").send_keys("1")
     element(browser, "#miss").send_keys("1")
     # At 0.5: 22 false alarms and 12 misses; at 1 all 60 are missed.
-    assert "cost 60. The cheapest is 0.500: 34." in element(browser, "#cost").text
+    assert "cost 60. The cheapest is 0.500, at 34." in element(browser, "#cost").text
     assert browser.complaints() == []
     assert browser.overflow() <= 0
 
 
 def test_a_page_of_a_comparison_loads_nothing_and_fits_a_phone(browser, comparison, tmp_path):
     path = tmp_path / "comparison.html"
-    path.write_text(comparison_page(comparison), encoding="utf-8")
+    path.write_text(render_comparison_page(comparison), encoding="utf-8")
     browser.open(path, 400)
     assert browser.complaints() == []
     assert browser.loaded() == []
@@ -681,11 +803,11 @@ def test_a_page_of_a_comparison_loads_nothing_and_fits_a_phone(browser, comparis
 
 
 def test_more_positives_than_rows_are_explained(browser, small, tmp_path):
-    # 48 positives are expected above the cut at 0.5, and 40 rows are there.
+    # 48 positives are expected above the threshold 0.5, and 40 rows are there.
     flagged, precision = (small["thresholds"][name] for name in ("flagged", "precision"))
     flagged["value"][1], flagged["high"][1], precision["value"][1] = 0.2, 0.22, 1.0
     path = tmp_path / "wrong.html"
-    path.write_text(table_page(small), encoding="utf-8")
+    path.write_text(render_fit_page(small), encoding="utf-8")
     assert '<p class="small worse" id="impossible">' in path.read_text()
     browser.open(path)
     assert element(browser, "#impossible").is_displayed()

@@ -102,9 +102,9 @@ def _write(content: Mapping[str, Any], table: str, out: Path) -> None:
 
     from mixpul._util.files import write_whole
     from mixpul.cli._inputs import name_table, quote_command
-    from mixpul.pages import comparison_page
+    from mixpul.pages import render_comparison_page
 
-    page = comparison_page(content, source=name_table(table), command=quote_command())
+    page = render_comparison_page(content, source=name_table(table), command=quote_command())
     with explain_full_disk(f"All of {str(out)!r}", f"Make room. {GOES_ON}"):
         write_whole(out / "comparison.json", (json.dumps(content, indent=1) + "\n").encode())
         write_whole(out / "comparison.html", page.encode())

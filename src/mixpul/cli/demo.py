@@ -94,11 +94,11 @@ def _write_report(mails: "Mails", seed: int, path: Path) -> str:
     """Write the page of `mixpul fit` for these mails, as if they were a user's own table."""
     from mixpul._util.files import write_whole
     from mixpul.cli._demo_rivals import assess_mails
-    from mixpul.pages import table_page
+    from mixpul.pages import render_fit_page
 
     try:
         assessment = assess_mails(mails, seed)
     except ImportError:
         return escape("No report: it needs pandas; pip install 'mixpul[tables]'.")
-    write_whole(path, table_page(assessment.to_dict()).encode())
+    write_whole(path, render_fit_page(assessment.to_dict()).encode())
     return f"Report, with a threshold to move: {path}"

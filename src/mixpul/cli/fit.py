@@ -43,7 +43,7 @@ def fit(
     from mixpul.cli._inputs import read_labeled_table
     from mixpul.cli._results import assess_and_save, show_results, write_page
     from mixpul.cli._settings import make_classifier
-    from mixpul.pages import table_page
+    from mixpul.pages import render_fit_page
 
     set_otherwise = {"pos_label": "use --positive"}
     classifier = make_classifier(method, settings, seed, defaults={}, set_otherwise=set_otherwise)
@@ -61,7 +61,7 @@ def fit(
         info=_describe_table(data, reading),
     )
     if outputs.report is not None:
-        write_page(table_page(found.to_dict()), outputs)
+        write_page(render_fit_page(found.to_dict()), outputs)
     columns = found.data["columns"]
     n_used = sum(entry["used"] for entry in columns)
     show_results(found, outputs, f"{n_used} of {len(columns)} columns used")

@@ -61,7 +61,7 @@ def fit_images(
     from mixpul.cli._results import assess_and_save, show_results, write_page
     from mixpul.cli._settings import make_classifier
     from mixpul.images.defaults import SETTINGS_BY_METHOD
-    from mixpul.pages import table_page
+    from mixpul.pages import render_fit_page
 
     defaults = SETTINGS_BY_METHOD[method] | {"net": net.value}
     classifier = make_classifier(
@@ -83,7 +83,9 @@ def fit_images(
     )
     if outputs.report is not None:
         content = found.to_dict()
-        write_page(table_page(content, thumbnails=_make_thumbnails(content, unlabeled)), outputs)
+        write_page(
+            render_fit_page(content, thumbnails=_make_thumbnails(content, unlabeled)), outputs
+        )
     show_results(found, outputs, f"{size} x {size} pixels")
 
 

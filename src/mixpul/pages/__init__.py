@@ -1,6 +1,10 @@
-"""What was found out on a user's own data as pages: one of a fit, one of a comparison."""
+"""What is known of a user's own data as pages: one of a fit, one of a comparison."""
 
-from mixpul.pages.fit import comparison_page, table_page
-from mixpul.pages.numbers import readout
+from mixpul.pages.comparison import render_comparison_page
+from mixpul.pages.fit import render_fit_page
+from mixpul.pages.thresholds import describe_threshold
 
-__all__ = ["comparison_page", "readout", "table_page"]
+__all__ = ["describe_threshold", "render_comparison_page", "render_fit_page"]
+
+# The names that the pages had before.
+table_page, comparison_page = render_fit_page, render_comparison_page

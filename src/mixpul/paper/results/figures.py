@@ -7,7 +7,7 @@ import numpy as np
 from markupsafe import Markup
 
 from mixpul.pages import charts
-from mixpul.pages.render import terms
+from mixpul.pages.render import typeset_terms
 from mixpul.paper.results.numbers import AS_PUBLISHED, CURVES, OURS, methods_in, ordered
 from mixpul.paper.results.sections import Section
 from mixpul.paper.runs import Record
@@ -70,7 +70,7 @@ def _curve_figure(section: Section) -> Figure:
     methods = section.target.methods
     drawn = {
         dataset: [
-            _curve([r["curve"] for r in runs[dataset][method]], terms(method), series)
+            _curve([r["curve"] for r in runs[dataset][method]], typeset_terms(method), series)
             for series, method in enumerate(methods)
             if method in runs[dataset]
         ]
@@ -79,7 +79,7 @@ def _curve_figure(section: Section) -> Figure:
 
     def draw(dataset: str, lines: Sequence[charts.Line]) -> Markup:
         warmup = section.records[0]["warmup"]
-        return charts.line_chart(
+        return charts.draw_lines(
             lines,
             title=f"{dataset}: test error against the iteration",
             x_label="iteration",
@@ -100,7 +100,7 @@ def _side_by_side(
     """One chart for each data set, with the lines that have points, and the legend of all."""
     drawn = {name: [line for line in lines if len(line.x)] for name, lines in drawn.items()}
     names = {line.series: line for lines in drawn.values() for line in lines}
-    legend = charts.legend([names[series] for series in sorted(names)], marks)
+    legend = charts.draw_legend([names[series] for series in sorted(names)], marks)
     return Figure(legend, [(name, draw(name, lines)) for name, lines in drawn.items()])
 
 
@@ -112,7 +112,7 @@ def _line(section: Section, dataset: str, method: str, name: str, series: int) -
 
 def _auc_chart(dataset: str, lines: Sequence[charts.Line]) -> Markup:
     values = sorted({x for line in lines for x in line.x})
-    return charts.line_chart(
+    return charts.draw_lines(
         lines,
         title=f"{dataset}: AUC against the share of positives that are labeled",
         x_label="share of positives that are labeled",
@@ -138,7 +138,7 @@ def _prior_name(method: str) -> str:
 
 def rank_chart(section: Section) -> Markup:
     rows = section.overall
-    return charts.dot_chart(
+    return charts.draw_dots(
         [row.method + (" †" if row.is_told else "") for row in rows],
         [row.rank for row in rows],
         title="Mean rank of each method",
