@@ -726,7 +726,7 @@ def test_scores_that_exist_are_refused_without_force(work, tmp_path):
         ("{out}/no/m", "There is no folder"),
         ("{work}", "a folder or a device"),
         ("/dev/null", "a folder or a device"),
-        ("{work}/leads.csv", "to be read and to be written"),
+        ("{work}/leads.csv", "is an input of this command"),
     ],
 )
 def test_outputs_that_cannot_be_written_are_refused_even_with_force(work, out, path, words):

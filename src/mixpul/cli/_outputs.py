@@ -21,13 +21,15 @@ def check_outputs(paths: Sequence[Path], inputs: Sequence[str], force: bool) -> 
                 "first."
             )
         if path.exists() and any(os.path.exists(o) and path.samefile(o) for o in inputs):
-            raise ValueError(f"{str(path)!r} is to be read and to be written; name another file.")
+            raise ValueError(
+                f"{str(path)!r} is an input of this command; name another file to write."
+            )
         if path.exists() and not stat.S_ISREG(path.stat().st_mode):
             raise ValueError(f"{str(path)!r} is a folder or a device; name a file to write.")
         if path.exists() and not force:
             raise FileExistsError(f"{str(path)!r} exists; pass --force to replace it.")
         if not os.access(path.parent, os.W_OK):
-            raise PermissionError(f"The folder {str(path.parent)!r} may not be written into.")
+            raise PermissionError(f"The folder {str(path.parent)!r} is not writable.")
     if len({path.resolve() for path in paths}) < len(paths):
         raise typer.BadParameter("The model and the page cannot be the same file.")
 

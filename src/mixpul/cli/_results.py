@@ -24,6 +24,7 @@ from mixpul.cli._messages import (
 )
 from mixpul.cli._outputs import explain_full_disk
 from mixpul.cli.options import FitOutputs
+from mixpul.pages.thresholds import find_nearest
 
 __all__ = ["assess_and_save", "show_results", "write_page"]
 
@@ -143,7 +144,7 @@ def _draw_thresholds(found: Assessment) -> Table:
         shown.add_column(title, justify="left" if title == "threshold" else "right")
     curves = found.thresholds
     for name, threshold in sorted(found.suggested.items(), key=lambda item: item[1]):
-        k = int(np.argmin(np.abs(np.array(curves["threshold"]) - threshold)))
+        k = find_nearest(curves["threshold"], threshold)
         cells = [f"{curves[curve]['value'][k]:.2f}" for curve in ("recall", "precision", "f1")]
         n_flagged = round(curves["flagged"]["value"][k] * found.data["unlabeled"])
         shown.add_row(name.replace("_90", " 0.9"), f"{threshold:.4g}", *cells, f"{n_flagged:,}")

@@ -20,7 +20,7 @@ def check_score_outputs(outputs: ScoreOutputs, inputs: list[str]) -> None:
     if outputs.out != "-":
         check_outputs([Path(outputs.out)], inputs, outputs.force)
     elif outputs.as_json:
-        raise typer.BadParameter("--json and -o - both want standard output.")
+        raise typer.BadParameter("--json and -o - both write to standard output; use one of them.")
 
 
 def write_scores(

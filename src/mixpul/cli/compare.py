@@ -41,7 +41,10 @@ def compare(
     options: TableOptions,
     reading: Reading,
     out: Annotated[
-        Path, typer.Option("-o", "--out", help="Folder of results; a stopped run goes on there.")
+        Path,
+        typer.Option(
+            "-o", "--out", help="Folder of results; a run that was stopped continues there."
+        ),
     ],
     methods: Annotated[Any, choices_option(METHODS)] = "all",
     folds: Annotated[int, typer.Option(min=2, help="Every method is fitted once per fold.")] = 5,

@@ -1,4 +1,4 @@
-"""`mixpul evaluate`: judge a model by a table it has not seen."""
+"""`mixpul evaluate`: judge a model on a table it has not seen."""
 
 import warnings
 from collections.abc import Mapping
@@ -56,7 +56,7 @@ class LabelOptions(NamedTuple):
         """Take what was not said from the label column of the fit, if it is the same one."""
         label = self.label or info.get("label")
         if label is None:
-            raise typer.BadParameter("The model file names no label column; give --label.")
+            raise typer.BadParameter("The model file does not name a label column; give --label.")
         of_fit = info if label == info.get("label") else {}
         return FilledLabel(
             label,
@@ -114,7 +114,7 @@ def evaluate(
     seed: SeedOption = 0,
     as_json: JsonOption = False,
 ) -> None:
-    """Judge a model by a table it has not seen, without negatives or with the truth.
+    """Judge a model on a table it has not seen, without negatives or with known true classes.
 
     Example: [bold]mixpul evaluate model.mixpul later.csv --label bought --truth interested[/bold]
     """

@@ -26,7 +26,7 @@ def inspect(model: ModelArgument, as_json: JsonOption = False) -> None:
         return
     say(f"[bold]{escape(about['class'])}[/], written by mixpul {escape(about['version'])}")
     if about["n_parameters"]:
-        say(f"{about['n_parameters']:,} numbers in its networks")
+        say(f"{about['n_parameters']:,} weights in its networks")
     if "assessment" in about["info"]:
         _show_fit(about["info"])
     if about["table"]:

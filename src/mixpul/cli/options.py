@@ -117,7 +117,8 @@ TableArgument = Annotated[
     str, typer.Argument(metavar="TABLE", help="CSV, Parquet or Feather file; - is standard input.")
 ]
 ModelArgument = Annotated[
-    Path, typer.Argument(metavar="MODEL", help="Written by `mixpul fit` or `mixpul fit-images`.")
+    Path,
+    typer.Argument(metavar="MODEL", help="File written by `mixpul fit` or `mixpul fit-images`."),
 ]
 LabelOption = Annotated[str, typer.Option(help="Column that says which rows are known positives.")]
 PositiveOption = Annotated[
@@ -149,8 +150,8 @@ ThresholdOption = Annotated[
     typer.Option(
         metavar="THRESHOLD",
         parser=parse_threshold,
-        help="Score above which one is called positive: a number, prior (as many as there "
-        "should be positives), or recall=0.9.",
+        help="Score above which a row counts as positive: a number, prior (flags as many rows as "
+        "there should be positives), or recall=0.9 (finds 90 % of the positives).",
     ),
 ]
 
@@ -166,7 +167,7 @@ class TableOptions(NamedTuple):
     id_column: IdOption = None
     drop: Annotated[Any, names_option("Columns to leave out.")] = ""
     keep: Annotated[Any, names_option("Columns to use even if they look like ids.")] = ""
-    categorical: Annotated[Any, names_option("Columns of numbers that are codes.")] = ""
+    categorical: Annotated[Any, names_option("Columns of numbers that stand for categories.")] = ""
 
 
 READING = "How CSV files are written"
@@ -176,10 +177,13 @@ class Reading(NamedTuple):
     """How CSV files are written, as far as it was said."""
 
     delimiter: Annotated[
-        str | None, typer.Option(help="Found out by default.", rich_help_panel=READING)
+        str | None,
+        typer.Option(
+            help="What separates the cells; detected by default.", rich_help_panel=READING
+        ),
     ] = None
     encoding: Annotated[
-        str | None, typer.Option(help="By default utf-8.", rich_help_panel=READING)
+        str | None, typer.Option(help="Text encoding, by default utf-8.", rich_help_panel=READING)
     ] = None
     decimal: Annotated[
         str | None, typer.Option(help="Decimal sign, by default a point.", rich_help_panel=READING)
@@ -207,9 +211,7 @@ class FitOutputs(NamedTuple):
     model: Annotated[Path, typer.Option("-o", "--out", help="The model file to write.")] = Path(
         "model.mixpul"
     )
-    report: Annotated[
-        Path | None, typer.Option(help="Also write a page (HTML) to look at and to show.")
-    ] = None
+    report: Annotated[Path | None, typer.Option(help="Also write a report: one HTML page.")] = None
     force: ForceOption = False
     as_json: JsonOption = False
 

@@ -89,7 +89,7 @@ def reproduce(
     trials: TrialOptions,
     running: RunOptions,
 ) -> None:
-    """Run a table or figure of the paper; stopped at any moment, it goes on where it stopped.
+    """Run a table or figure of the paper; the same command continues a run that was stopped.
 
     Example: [bold]mixpul reproduce uci --only dataset=titanic --runs 3 --jobs 2[/bold]
     """
