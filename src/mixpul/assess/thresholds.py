@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 
 from mixpul.assess.intervals import bound_draws, bound_share
 from mixpul.metrics import Estimate, PURates, best_threshold, prior_threshold
-from mixpul.metrics.intervals import resampled_prior
-from mixpul.metrics.thresholds import _cuts
+from mixpul.metrics.intervals import resample_prior
+from mixpul.metrics.thresholds import list_thresholds
 
 __all__ = [
     "compute_curves",
@@ -92,7 +92,7 @@ def compute_curves(
     )
     # A beta distribution of a share cannot have a larger standard deviation than that.
     se = min(prior.se, 0.99 * math.sqrt(prior.value * (1 - prior.value)))
-    priors = np.asarray(resampled_prior(prior.value, se, N_BOOTSTRAP, random)).reshape(-1, 1)
+    priors = np.asarray(resample_prior(prior.value, se, N_BOOTSTRAP, random)).reshape(-1, 1)
     rates = PURates(recall, flagged, prior.value)
     drawn = PURates(drawn_recall, drawn_flagged, priors)
     n_positive, n_unlabeled = (int(count.sum()) for count in counts)
@@ -116,7 +116,7 @@ def _place_thresholds(
 ) -> NDArray[np.float64]:
     """Place thresholds evenly by recall, by unlabeled rows and by score; add the suggested ones."""
     wanted = np.arange(1, N_STEPS + 1) / N_STEPS
-    thresholds, recall = _cuts(scores.astype(np.float64), is_positive)
+    thresholds, recall = list_thresholds(scores.astype(np.float64), is_positive)
     by_recall = thresholds[[int(np.argmax(recall >= share)) for share in wanted]]
     by_rows = np.quantile(scores[~is_positive], wanted - 0.5 / N_STEPS)
     by_score = np.linspace(0, 1, N_THRESHOLDS - 2 * N_STEPS - len(suggested))

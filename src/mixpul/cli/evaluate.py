@@ -185,7 +185,7 @@ def _read(
 
 
 def _split_truth(column: Any, options: TruthOptions) -> Truth:
-    from mixpul.tables.labels import which_is_positive
+    from mixpul.tables.labels import find_positive
 
     is_known = column.notna().to_numpy()
     values = list(column[is_known].unique())
@@ -195,7 +195,7 @@ def _split_truth(column: Any, options: TruthOptions) -> Truth:
             f"{where} has {len(values)} values; two were expected, one of them for positives, and "
             "gaps where the truth is not known."
         )
-    value = which_is_positive(where, values, options.truth_positive, "--truth-positive")
+    value = find_positive(where, values, options.truth_positive, "--truth-positive")
     return Truth((column == value).fillna(False).to_numpy(dtype=bool), is_known)
 
 

@@ -78,7 +78,7 @@ def _score(
 ) -> Iterator[Any]:
     """Yield record batches; what was skipped on the way is said, and added to `skipped`."""
     from mixpul.tables.frames import import_tables
-    from mixpul.tables.scoring import scored_columns
+    from mixpul.tables.scoring import make_scored_batch
 
     pa = import_tables()
     for part in parts:
@@ -86,4 +86,4 @@ def _score(
         skipped += [one._asdict() for one in part.skipped]
         if part.names:
             names = {"picture": pa.array(part.names)}
-            yield scored_columns(names, classifier.decision_function(part.pixels), threshold)
+            yield make_scored_batch(names, classifier.decision_function(part.pixels), threshold)

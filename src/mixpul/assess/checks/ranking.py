@@ -5,7 +5,7 @@ from numpy.typing import NDArray
 
 from mixpul.assess.checks.verdicts import Check, Question
 from mixpul.metrics import pu_report
-from mixpul.metrics.checks import few_positives
+from mixpul.metrics.checks import explain_few_positives
 
 __all__ = ["QUESTION", "check_better_than_chance"]
 
@@ -18,7 +18,7 @@ def check_better_than_chance(
     """Compare the PU-AUC with chance, and look for scores that are all the same."""
     report = pu_report(is_positive, scores, threshold=0.5, n_bootstrap=2)
     # The number of positives has a check of its own.
-    few = few_positives(is_positive)
+    few = explain_few_positives(is_positive)
     if doubts := [sentence for sentence in report["warnings"] if sentence != few]:
         return QUESTION.answer("bad", " ".join(doubts))
     auc = report["metrics"]["pu_auc"]["value"]
