@@ -4,7 +4,7 @@
 
 Positives of spambase and krvskp are labeled at random, and `favour` times as often above the median
 of one column, another one for each seed; a tenth and three tenths of them. Prints what the check
-"positives look like a random draw" made of it. Seeds start at 1000.
+"random draw of positives" made of it. Seeds start at 1000.
 """
 
 import argparse
@@ -15,6 +15,7 @@ import pandas as pd
 
 from mixpul import datasets
 from mixpul.assess import assess
+from mixpul.assess.checks import random_draw
 
 COLUMNS = {
     "krvskp": ("bxqsq", "wknck", "rimmx", "wkpos", "bkxbq", "wkcti", "r2ar8", "skewr"),
@@ -52,10 +53,10 @@ def judged(name: str, column: str | None, share: float, favour: float, seed: int
     chosen = random.choice(len(table), n_labeled, replace=False, p=weight / weight.sum())
     is_positive[chosen] = True
     found = assess("mixpul", table, is_positive, random_state=seed)
-    check = next(c for c in found.checks if c["name"] == "positives look like a random draw")
+    check = next(c for c in found.checks if c["name"] == random_draw.QUESTION.name)
     if "seem to be labeled" not in check["text"]:
         return "no alarm" if check["verdict"] == "good" else "cannot be judged"
-    named = check["text"].split(" Then recall")[0]
+    named = check["text"].split(" If so,")[0]
     return "alarm, right column" if f"'{column}'" in named else "alarm, other column"
 
 

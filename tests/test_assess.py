@@ -1,5 +1,7 @@
+import dataclasses
 import json
 import re
+import warnings
 
 import numpy as np
 import pandas as pd
@@ -10,23 +12,29 @@ from sklearn.model_selection import StratifiedKFold, cross_val_predict
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from mixpul import MixPULClassifier, PUAUCClassifier, UPUClassifier, VPUClassifier
-from mixpul._util.json_values import to_plain
-from mixpul.assess import METHODS, assess, compare
-from mixpul.assess._checks import (
-    check_leaks,
-    check_positives,
-    check_prior,
-    check_ranking,
-    check_scar,
-    check_simple,
+from mixpul import (
+    BaggingPUClassifier,
+    MixPULClassifier,
+    PUAUCClassifier,
+    UPUClassifier,
+    VPUClassifier,
 )
-from mixpul.assess._columns import Shuffled, _text
-from mixpul.assess._scar import _loss
-from mixpul.assess._scores import auc_difference
-from mixpul.assess.comparison import _advice
+from mixpul._util.json_values import to_plain
+from mixpul.assess import METHODS, Source, assess, compare
+from mixpul.assess.checks import QUESTIONS, VERDICTS
+from mixpul.assess.checks.class_prior import check_class_prior
+from mixpul.assess.checks.enough_positives import check_enough_positives
+from mixpul.assess.checks.label_levels import _loss
+from mixpul.assess.checks.leaks import check_leaks
+from mixpul.assess.checks.random_draw import check_random_draw
+from mixpul.assess.checks.ranking import check_better_than_chance
+from mixpul.assess.checks.simple_method import check_simple_method
+from mixpul.assess.comparison import _advise
+from mixpul.assess.importance import ShuffledScores
+from mixpul.assess.intervals import estimate_auc_difference
 from mixpul.assess.priors import estimate_priors
-from mixpul.assess.thresholds import draw_curves, find_recall_threshold, suggest_thresholds
+from mixpul.assess.thresholds import compute_curves, find_recall_threshold, suggest_thresholds
+from mixpul.assess.top_rows import write_cells
 from mixpul.metrics import Estimate, PURates, auc_interval, pu_auc_score, pu_interval
 from mixpul.tables import Leak, TableInput
 
@@ -210,13 +218,114 @@ def test_labels_of_another_length_are_refused(table):
         assess(brief(), table[0], table[1][:-1])
 
 
+class Warns(PUAUCClassifier):
+    def _fit(self, X, is_positive):
+        warnings.warn("The moon is full.", UserWarning, stacklevel=2)
+        warnings.warn("For programmers.", FutureWarning, stacklevel=2)
+        return super()._fit(X, is_positive)
+
+
+def test_the_source_is_passed_on_and_the_assessment_is_finished(table):
+    source = Source(
+        name="leads.csv", label="bought", positive="yes", id="customer", fingerprint="sha256:0",
+        command="mixpul fit leads.csv", warnings=["Few rows."],
+    )  # fmt: skip
+    found = assess(brief(n_epochs=1), *table, source=source)
+    data = found.to_dict()["data"]
+    assert [data[key] for key in ("source", "label", "positive", "id", "fingerprint")] == [
+        "leads.csv", "bought", "yes", "customer", "sha256:0"
+    ]  # fmt: skip
+    assert found.made["command"] == "mixpul fit leads.csv"
+    assert found.warnings == ["Few rows."]
+    with pytest.raises(dataclasses.FrozenInstanceError):
+        found.warnings = []
+
+
+def test_warnings_of_the_fit_are_kept_once_and_raised_for_the_caller(table):
+    model = Warns(prior=0.3, n_centres=20)
+    source = Source(warnings=["Few rows."])
+    for _ in range(2):  # also in a process that has seen them before
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("default")
+            found = assess(model, *table, source=source, n_folds=2)
+        assert found.warnings == ["Few rows.", "The moon is full."]
+        assert {str(one.message) for one in caught} == {"The moon is full.", "For programmers."}
+
+
+def test_warnings_are_raised_for_the_caller_also_if_the_fit_fails(table):
+    class Fails(Warns):
+        def _fit(self, X, is_positive):
+            super()._fit(X, is_positive)
+            raise RuntimeError("no luck")
+
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("default")
+        with pytest.raises(RuntimeError, match="no luck"):
+            assess(Fails(prior=0.3, n_centres=20), *table)
+    assert "The moon is full." in {str(one.message) for one in caught}
+
+
+def test_the_model_is_handed_over_as_soon_as_it_is_fitted(table, monkeypatch):
+    handed = []
+    monkeypatch.setattr(
+        "mixpul.assess.assessment.score_out_of_fold", lambda *args: pytest.fail("judged first")
+    )
+    with pytest.raises(pytest.fail.Exception, match="judged first"):
+        assess(brief(n_epochs=1), *table, on_fitted=handed.append, verbose=0)
+    (model,) = handed
+    assert len(model.predict(table[0])) == len(table[0])
+
+
+def net_of_four(shape):
+    from mixpul.nets import MLP
+
+    return MLP(shape, (4,))
+
+
+def test_a_network_given_as_a_function_is_named(table):
+    found = assess(brief(n_epochs=1, net=net_of_four), *table)
+    assert found.settings["net"] == "net_of_four"
+
+
+NULLABLE = {
+    "boolean": [True, False, None],
+    "Int64": [1, 2, None],
+    "Float64": [0.5, 2.0, None],
+    "string": ["a", "b", None],
+    "category": ["a", "b", None],
+    "datetime64[ns]": ["2024-01-01", "2024-02-03", None],
+    "bool[pyarrow]": [True, False, None],
+    "int64[pyarrow]": [1, 2, None],
+    "string[pyarrow]": ["a", "b", None],
+    "object": [True, False, None],
+}
+
+
+@pytest.mark.parametrize("dtype", NULLABLE)
+def test_gaps_of_every_type_of_column_are_empty_cells(dtype):
+    first, second, gap = written(pd.Series(NULLABLE[dtype], dtype=dtype))
+    assert "" not in (first, second)
+    assert gap == ""
+
+
+@pytest.mark.parametrize("dtype", ["boolean", "Int64", "Float64", "string", "object"])
+def test_a_column_with_gaps_can_be_assessed(table, dtype):
+    X, is_positive = table
+    values = pd.Series((NULLABLE[dtype] * len(X))[: len(X)], dtype=dtype)
+    found = assess(brief(n_epochs=1), X.assign(more=values), is_positive)
+    shown = {row["values"]["more"] for row in found.top}
+    assert "" in shown
+    assert len(shown) == 3
+    json.dumps(found.to_dict(), allow_nan=False)
+
+
 # -- differences ----------------------------------------------------------------------------
 
 
 def test_the_difference_of_two_aucs_worked_out_by_hand():
     is_positive = np.array([True, True, False, False])
     # Of 4 pairs 4 are in order, then 3: the second positive is below the first unlabeled row.
-    gap = auc_difference(is_positive, np.array([4, 3, 2, 1]), np.array([4, 1.5, 2, 1]))
+    gap = estimate_auc_difference(is_positive, np.array([4, 3, 2, 1]), np.array([4, 1.5, 2, 1]))
     assert gap.value == pytest.approx(1 - 0.75)
     # Components differ by 0 and 1/2 over the positives, and by 1/2 and 0 over the others.
     assert gap.se == pytest.approx(np.sqrt(0.125 / 2 + 0.125 / 2))
@@ -225,7 +334,7 @@ def test_the_difference_of_two_aucs_worked_out_by_hand():
 def test_the_difference_of_equal_scores_is_zero_for_sure():
     is_positive = np.arange(20) < 5
     scores = np.random.default_rng(0).normal(size=20)
-    assert auc_difference(is_positive, scores, 3 * scores)[:2] == (0.0, 0.0)
+    assert estimate_auc_difference(is_positive, scores, 3 * scores)[:2] == (0.0, 0.0)
 
 
 def test_the_standard_error_of_a_difference_is_that_of_resamples():
@@ -240,13 +349,21 @@ def test_the_standard_error_of_a_difference_is_that_of_resamples():
             pu_auc_score(is_positive[rows], one[rows])
             - pu_auc_score(is_positive[rows], other[rows])
         )
-    assert auc_difference(is_positive, one, other).se == pytest.approx(np.std(gaps), rel=0.15)
+    assert estimate_auc_difference(is_positive, one, other).se == pytest.approx(
+        np.std(gaps), rel=0.15
+    )
 
 
 def test_cells_of_the_highest_rows_are_written_in_full():
-    assert [_text(value) for value in (1205620.0, 0.1234567, 3.0, None, np.nan, "a", 1e300)] == [
+    values = [1205620.0, 0.1234567, 3.0, None, np.nan, "a", 1e300]
+    assert written(pd.Series(values, dtype=object)) == [
         "1205620", "0.123457", "3", "", "", "a", "1e+300"
     ]  # fmt: skip
+
+
+def written(column):
+    cells = write_cells(column.to_frame("a"), np.arange(len(column)), ["a"])
+    return [cell["a"] for cell in cells]
 
 
 # -- curves ---------------------------------------------------------------------------------
@@ -259,7 +376,7 @@ def curves_of(is_positive, scores):
     scores = np.asarray(scores, dtype=np.float32)
     cuts = suggest_thresholds(is_positive, scores, PRIOR.value)
     random = np.random.default_rng(0)
-    return cuts, draw_curves(is_positive, scores, PRIOR, cuts, random)
+    return cuts, compute_curves(is_positive, scores, PRIOR, cuts, random)
 
 
 def cut_for(curves, recall):
@@ -367,12 +484,33 @@ def test_a_prior_of_next_to_nothing_is_one_row():
 # -- checks ---------------------------------------------------------------------------------
 
 
+def test_checks_have_neutral_names_in_one_order_and_one_set_of_verdicts(found):
+    assert [(check["name"], check["question"]) for check in found.checks] == list(QUESTIONS)
+    assert [question.name for question in QUESTIONS] == [
+        "labeled positives", "ranking", "class prior", "random draw of positives",
+        "comparison with a simple method", "leaking columns",
+    ]  # fmt: skip
+    assert VERDICTS == ("good", "caution", "bad")
+    assert {check["verdict"] for check in found.checks} <= set(VERDICTS)
+    for name, question in QUESTIONS:
+        # "bad: class prior" can be said; "bad: class prior is stable" cannot.
+        assert not re.search(r"\b(is|are|no|not|better|enough)\b", name)
+        assert question.endswith("?")
+
+
+def test_the_terminal_and_the_page_have_the_same_words():
+    from mixpul.cli import _fitted
+    from mixpul.pages import fit
+
+    assert set(_fitted.VERDICTS) == set(fit.VERDICTS) == set(VERDICTS)
+
+
 @pytest.mark.parametrize(
     ("n", "verdict"),
     [(4, "bad"), (5, "bad"), (19, "bad"), (20, "caution"), (99, "caution"), (100, "good")],
 )
 def test_enough_positives(n, verdict):
-    check = check_positives(np.arange(300) < n)
+    check = check_enough_positives(np.arange(300) < n)
     assert check["verdict"] == verdict
     assert str(n) in check["text"]
 
@@ -380,17 +518,18 @@ def test_enough_positives(n, verdict):
 def test_a_ranking_by_chance_or_none_at_all_is_bad():
     random = np.random.default_rng(0)
     is_positive = np.arange(300) < 60
-    assert check_ranking(is_positive, random.random(300))["verdict"] == "bad"
-    assert "same" in check_ranking(is_positive, np.full(300, 0.4))["text"]
+    assert check_better_than_chance(is_positive, random.random(300))["verdict"] == "bad"
+    assert "same" in check_better_than_chance(is_positive, np.full(300, 0.4))["text"]
     assert (
-        check_ranking(is_positive, random.random(300) / 2 + 0.4 * is_positive)["verdict"] == "good"
+        check_better_than_chance(is_positive, random.random(300) / 2 + 0.4 * is_positive)["verdict"]
+        == "good"
     )
 
 
 def test_few_positives_are_not_held_against_the_ranking():
     is_positive = np.arange(300) < 6
     scores = np.random.default_rng(0).random(300) / 2 + 0.45 * is_positive
-    assert check_ranking(is_positive, scores)["verdict"] == "good"
+    assert check_better_than_chance(is_positive, scores)["verdict"] == "good"
 
 
 def prior_of(bbe, dedpul, width=0.05):
@@ -411,7 +550,7 @@ def prior_of(bbe, dedpul, width=0.05):
     ],
 )
 def test_the_prior_is_stable_if_two_estimates_agree(bbe, dedpul, width, verdict):
-    assert check_prior(prior_of(bbe, dedpul, width))["verdict"] == verdict
+    assert check_class_prior(prior_of(bbe, dedpul, width))["verdict"] == verdict
 
 
 def hinted(favour=1.0, n=4000, n_labeled=400, gap=6.0, **columns):
@@ -428,9 +567,9 @@ def hinted(favour=1.0, n=4000, n_labeled=400, gap=6.0, **columns):
     # A score that has not seen whether a row is from the north.
     without = [np.stack([random.normal(size=n)]), np.stack([x])]
     without += [np.stack([x])] * len(columns)
-    shuffled = Shuffled(rows, is_positive, x, without, 0.0)
+    shuffled = ShuffledScores(rows, is_positive, x, without, 0.0)
     importance = [{"column": name} for name in ("north", *columns)]
-    return check_scar(table, shuffled, importance)
+    return check_random_draw(table, shuffled, importance)
 
 
 def test_positives_labeled_at_random_raise_no_alarm():
@@ -461,7 +600,8 @@ def test_a_column_that_tells_of_the_class_is_not_mistaken_for_one_that_decides_o
 def test_where_nothing_is_surely_positive_the_hint_has_no_opinion():
     check = hinted(gap=0.3, n_labeled=60)
     assert check["verdict"] == "caution"
-    assert "could not be judged: only for 0 of the 1 columns" in check["text"]
+    assert "could not be judged" in check["text"]
+    assert "only for 0 of the 1 columns" in check["text"]
 
 
 def test_a_column_that_cannot_be_judged_is_named():
@@ -469,7 +609,7 @@ def test_a_column_that_cannot_be_judged_is_named():
     check = hinted(**others, rare=np.arange(4000) % 40 == 0)
     assert check["verdict"] == "good"
     assert "both sides of 4 of the 5 columns" in check["text"]
-    assert "For 'rare' that cannot be told" in check["text"]
+    assert "For 'rare' this cannot be told" in check["text"]
 
 
 def test_few_positives_are_no_ground_for_a_hint():
@@ -494,7 +634,7 @@ def test_a_simple_method_is_compared_with(gain, verdict):
     is_positive = np.arange(1000) < 300
     simple = random.normal(size=1000) + is_positive
     scores = simple + gain * is_positive + 1e-3 * random.normal(size=1000)
-    check = check_simple(is_positive, scores, simple, brief())
+    check = check_simple_method(is_positive, scores, simple, brief())
     assert check["verdict"] == verdict
     assert "MixPUL" in check["text"]
 
@@ -503,7 +643,7 @@ def test_a_column_that_gives_the_label_away_is_bad_and_warned_about(table):
     X, is_positive = table
     found = assess(brief(n_epochs=2), X.assign(refund=is_positive * 1.0), is_positive)
     verdicts = {check["name"]: check["verdict"] for check in found.checks}
-    assert verdicts["no column gives the label away"] == "bad"
+    assert verdicts["leaking columns"] == "bad"
     assert "'refund'" in found.warnings[0]
     assert check_leaks([])["verdict"] == "good"
     assert "'a'" in check_leaks([Leak("a", 1.0)])["text"]
@@ -574,6 +714,33 @@ def test_a_result_of_something_else_is_not_taken_over(table, tmp_path, change):
     assert (tmp_path / "pnu.json").read_text() != before
 
 
+def test_classifiers_without_a_seed_get_that_of_the_comparison(table):
+    methods = {"bagging": BaggingPUClassifier(n_estimators=3), "mixpul": brief(random_state=None)}
+    first, second, other = (
+        {
+            one["method"]: one["pu_auc"]
+            for one in compare(*table, methods, n_folds=2, **more).methods
+        }
+        for more in ({}, {}, {"random_state": 1})
+    )
+    assert first == second
+    assert first != other
+    assert methods["bagging"].random_state is None  # a copy is seeded
+
+
+def test_a_pipeline_without_a_seed_gets_one_for_its_steps(table):
+    methods = {"ours": make_pipeline(StandardScaler(), BaggingPUClassifier(n_estimators=3))}
+    first, second = (compare(*table, methods, n_folds=2).methods[0]["pu_auc"] for _ in range(2))
+    assert first == second
+
+
+def test_a_comparison_with_a_network_given_as_a_function_goes_on(table, tmp_path, monkeypatch):
+    # Two functions at two places in memory, as in two processes.
+    for net in [lambda shape: net_of_four(shape) for _ in range(2)]:
+        compare(*table, {"mine": brief(n_epochs=1, net=net)}, folder=tmp_path, n_folds=2)
+        monkeypatch.setattr(MixPULClassifier, "fit", lambda *args: pytest.fail("fitted again"))
+
+
 def test_a_failure_is_shown_and_tried_again(table, tmp_path):
     methods = {"broken": Broken(), "pnu": CHEAP["pnu"]}
     found = compare(*table, methods, folder=tmp_path, n_folds=2)
@@ -592,7 +759,7 @@ def test_if_all_fail_nothing_is_recommended(table):
 
 def test_a_file_that_is_no_result_is_named(table, tmp_path):
     (tmp_path / "pnu.json").write_text("{}")
-    with pytest.raises(ValueError, match=r"pnu\.json' is no result of a comparison"):
+    with pytest.raises(ValueError, match=r"pnu\.json' is not a result of a comparison"):
         compare(*table, {"pnu": CHEAP["pnu"]}, folder=tmp_path)
 
 
@@ -605,15 +772,15 @@ def test_methods_that_do_not_exist_are_refused(table, methods, words):
 def test_advice_is_sure_only_if_the_gap_is_large():
     seconds = {"a": 9.0, "b": 1.0}
     clear = {"b": Estimate(0.05, 0.01, 0.03, 0.07)}
-    sure, text = _advice(["a", "b"], clear, seconds)
+    sure, text = _advise(["a", "b"], clear, seconds)
     assert sure > 0.999
     assert text.startswith("Use a: clearly the best")
     close = {"b": Estimate(0.01, 0.01, -0.01, 0.03)}
-    sure, text = _advice(["a", "b"], close, seconds)
+    sure, text = _advise(["a", "b"], close, seconds)
     assert sure == pytest.approx(0.841, abs=0.001)
     assert "cannot tell it from b" in text
     assert "b is the quickest" in text
-    sure, _ = _advice(["a", "b"], {"b": Estimate(0.0, 0.0, 0.0, 0.0)}, seconds)
+    sure, _ = _advise(["a", "b"], {"b": Estimate(0.0, 0.0, 0.0, 0.0)}, seconds)
     assert sure == 0.5
 
 

@@ -38,6 +38,7 @@ ESTIMATORS = [METHODS[name](**params) for name in METHODS for params in CHEAP.ge
 
 @pytest.mark.filterwarnings(
     "ignore:y holds the text labels",  # the checks pass text without saying which is positive
+    "ignore:y holds the labels 1, 2",  # and a pair of numbers
     "ignore:Number of rows labeled positive",  # and some have two positives
     "ignore:BBEPrior estimates a prior",  # of 0, where no unlabeled row is positive
     "ignore:The data contradict prior",  # or fewer than the .2 that is given

@@ -45,7 +45,7 @@ def write_texture(folder):
 def test_the_folder_is_the_argument_else_the_variable_else_beside_scikit_learns(
     tmp_path, monkeypatch
 ):
-    with pytest.raises(datasets.DataNotAvailable, match=r"scikit-learn.mixpul'.*not there"):
+    with pytest.raises(datasets.DataNotAvailable, match=r"scikit-learn.mixpul'.*does not exist"):
         datasets.load("texture")
     write_texture(tmp_path / "scikit-learn" / "mixpul")
     assert datasets.load("texture").X.shape == (5500, 40)
@@ -171,7 +171,9 @@ def test_missing_arrays_are_named(tmp_path):
 
 
 def test_ethn_without_a_file_says_what_it_is_and_that_nobody_publishes_it(tmp_path):
-    with pytest.raises(datasets.DataNotAvailable, match=r"Lu and Jain.*nowhere.*ethn\.mat") as info:
+    with pytest.raises(
+        datasets.DataNotAvailable, match=r"Lu and Jain.*not published.*ethn\.mat"
+    ) as info:
         datasets.load("ethn", data=tmp_path, download=True)
     assert "download" not in str(info.value)
 
@@ -516,7 +518,9 @@ def test_without_an_answer_from_openml_the_way_out_is_a_file(tmp_path, monkeypat
         monkeypatch.setenv(variable, "http://127.0.0.1:9")
     for variable in ("no_proxy", "NO_PROXY"):
         monkeypatch.delenv(variable, raising=False)
-    with pytest.raises(datasets.DataNotAvailable, match=r"put texture\.npz.*no usable answer"):
+    with pytest.raises(
+        datasets.DataNotAvailable, match=r"put texture\.npz.*not return a usable answer"
+    ):
         datasets.load("texture", data=tmp_path, download=True)
     assert not list(tmp_path.glob("*.npz"))
 

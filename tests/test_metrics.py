@@ -389,7 +389,7 @@ def test_predictions_are_the_labels_themselves_or_zero_and_one():
 
 
 def test_predictions_that_are_scores_are_refused_with_the_way_out():
-    with pytest.raises(ValueError, match=r"cut them first: scores > threshold"):
+    with pytest.raises(ValueError, match=r"with a threshold first: scores > threshold"):
         pu_recall_score([1, 0, 0], [0.7, 0.2, 0.1])
     with pytest.raises(ValueError, match="got -1, 1"):
         pu_recall_score([1, 0, 0], [1, -1, -1])
@@ -670,7 +670,7 @@ def test_best_threshold_does_not_fall_for_the_first_positive_at_the_top():
 
 
 def test_best_threshold_warns_of_impossible_values_and_refuses_one_sided_metrics():
-    with pytest.warns(UserWarning, match="accuracy at the best cut is 1.5, outside"):
+    with pytest.warns(UserWarning, match="accuracy at the best threshold is 1.5, outside"):
         assert best_threshold([1, 0], [1, 0], 0.5) == 0.5
     with pytest.raises(ValueError, match="flags everything or next to nothing"):
         best_threshold(LABELS, SCORES, 0.3, metric="recall")
@@ -791,7 +791,7 @@ def test_the_report_without_a_prior_says_what_the_rest_would_need():
     ("change", "settings", "sentence"),
     [
         (lambda z: z, {"threshold": -99}, "calls every row positive"),
-        (lambda z: 1 / (1 + np.exp(-z)), {}, "If they are probabilities, cut at 0.5"),
+        (lambda z: 1 / (1 + np.exp(-z)), {}, "If they are probabilities, use the threshold 0.5"),
         (lambda z: z, {"threshold": 99}, "calls no row positive"),
         (lambda z: 0 * z + 0.3, {}, "All scores are the same, 0.3"),
         (lambda z: np.random.default_rng(0).normal(size=len(z)), {}, "no better than chance"),

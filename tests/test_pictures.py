@@ -18,9 +18,8 @@ from typer.testing import CliRunner
 from browser import contrast
 from mixpul import MixPULClassifier, cli, load, save
 from mixpul.assess import assess
-from mixpul.assess._scores import as_image_classifier
-from mixpul.cli import fit_images as fit_images_module
-from mixpul.cli.app import PictureMethod, PictureNet
+from mixpul.assess.models import choose_image_classifier
+from mixpul.cli.options import ImageMethod, ImageNet
 from mixpul.images import Skipped, label_images, make_thumbnails, read_images, stream_images
 from mixpul.images.defaults import SETTINGS_BY_METHOD, count_image_epochs
 from mixpul.images.reading import LEAST_SIZE
@@ -29,7 +28,8 @@ from mixpul.pages import render_fit_page
 from mixpul.pages.numbers import format_score
 from mixpul.persistence import describe
 from mixpul.tables import read_table
-from test_table_cli import assert_one_sentence, run, typed
+from test_cli import assert_one_sentence, parsed
+from test_table_cli import run, typed
 
 Image = pytest.importorskip("PIL.Image", reason="Pillow is not installed")
 
@@ -306,6 +306,27 @@ def test_copies_within_a_folder_are_counted(tmp_path):
     assert label_images(tmp_path / "known", tmp_path / "unlabeled", size=12).n_repeated == 1
 
 
+def test_copies_are_warned_about(tmp_path):
+    fill(tmp_path / "known", 2, 0, seed=0)
+    fill(tmp_path / "unlabeled", 0, 3, seed=1)
+    images = label_images(tmp_path / "known", tmp_path / "unlabeled", size=12)
+    assert images.warnings == []
+    (sentence,) = images._replace(n_repeated=1).warnings
+    assert sentence.startswith("Some images are there more than once (copies: 1).")
+
+
+def test_the_old_module_has_the_old_names():
+    from mixpul import images, pictures
+
+    assert pictures.label_pictures is images.label_images
+    assert pictures.read_pictures is images.read_images
+    assert pictures.stream_pictures is images.stream_images
+    assert pictures.thumbnails is images.make_thumbnails
+    assert (pictures.Pictures, pictures.LabeledPictures, pictures.Skipped) == (
+        images.Images, images.LabeledImages, images.Skipped
+    )  # fmt: skip
+
+
 def test_the_fingerprint_is_of_the_content_and_not_of_the_names(tmp_path):
     fill(tmp_path / "known", 2, 0, seed=0)
     fill(tmp_path / "unlabeled", 0, 3, seed=1)
@@ -357,11 +378,10 @@ def test_assess_takes_pictures_and_asks_them_what_they_can_tell(work):
     found = assess(model, data.pixels, data.is_positive, ids=data.names)
     assert isinstance(found.model, MixPULClassifier)
     assert [check["name"] for check in found.checks] == [
-        "enough positives", "ranks better than chance", "class prior is stable",
-        "positives look like a random draw",
+        "labeled positives", "ranking", "class prior", "random draw of positives",
     ]  # fmt: skip
     assert found.checks[-1]["verdict"] == "caution"
-    assert "pictures have none" in found.checks[-1]["text"]
+    assert "images have none" in found.checks[-1]["text"]
     assert found.importance == []
     scores = dict(zip(data.names, found.scores.tolist(), strict=True))
     unlabeled = [name for name, p in zip(data.names, data.is_positive, strict=True) if not p]
@@ -388,8 +408,8 @@ def test_methods_for_pictures_are_named_and_others_refused():
     pixels = np.zeros((10, 3, 8, 8), dtype=np.uint8)
     with pytest.raises(ValueError, match=r"one of mixpul, nnpu, upu, vpu, or .*; got 'wsvm'"):
         assess("wsvm", pixels, np.arange(10) < 5)
-    assert [method.value for method in PictureMethod] == list(SETTINGS_BY_METHOD)
-    assert {net.value for net in PictureNet} < set(NETS)
+    assert [method.value for method in ImageMethod] == list(SETTINGS_BY_METHOD)
+    assert {net.value for net in ImageNet} < set(NETS)
 
 
 # -- fit-images -----------------------------------------------------------------------------
@@ -401,19 +421,15 @@ def test_the_help_shows_an_example_that_is_accepted(command, monkeypatch):
     shown = CliRunner().invoke(cli.app, [command, "--help"])
     assert shown.exit_code == 0
     example = re.search(rf"Example: mixpul ({command} .*\S)", shown.output)[1]
-    asked = []
-    name = command.replace("-", "_")
-    monkeypatch.setattr(f"mixpul.cli.{name}.{name}", lambda **typed: asked.append(typed))
-    assert CliRunner().invoke(cli.app, shlex.split(example)).exit_code == 0
-    assert len(asked) == 1
+    assert parsed(*shlex.split(example))
 
 
 def test_fit_says_how_good_it_is_and_writes_model_and_page(work, tmp_path):
     out = tmp_path / "model"
     result = fit(work, out, "--report", tmp_path / "page.html", "--odd", "skip")
     assert result.code == 0, result.err
-    assert "23 labeled positives and 60 unlabeled pictures, 12 x 12 pixels" in result.out
-    for words in ("PU-AUC out of fold", "recall 0.9", "pictures flagged", str(out)):
+    assert "23 labeled positives and 60 unlabeled images, 12 x 12 pixels" in result.out
+    for words in ("PU-AUC out of fold", "recall 0.9", "images flagged", str(out)):
         assert words in result.out
     assert "skipped: unlabeled/deeper/wide.JPG is 30 x 18, not 12 x 12." in result.err
     assert describe(out)["info"]["pictures"] == {"size": 12, "odd": "skip"}
@@ -473,25 +489,52 @@ def test_few_pictures_are_gone_through_often_and_many_three_times():
     assert [count_image_epochs(n) for n in (10, 480, 1_000_000)] == [60, 12, 3]
 
 
+def test_the_number_of_epochs_follows_the_batch_size_and_the_folds():
+    # Half of 480 are 15 batches of 16: four epochs make sixty steps.
+    assert count_image_epochs(480, batch_size=16, cross_fitting=2) == 4
+    # One network alone sees all of them: 30 batches.
+    assert count_image_epochs(480, batch_size=16, cross_fitting=None) == 3
+    assert count_image_epochs(480, batch_size=240, cross_fitting=None) == 30
+
+
 def test_the_number_of_epochs_follows_the_number_of_pictures_unless_given(
     work, tmp_path, monkeypatch
 ):
     counted = []
     monkeypatch.setattr(
-        fit_images_module,
-        "count_image_epochs",
+        "mixpul.images.defaults.count_image_epochs",
         lambda n, **settings: counted.append((n, settings)) or 3,
     )
     fewer = [word for word in SETTINGS if "n_epochs" not in word][1:]
     assert fit(work, tmp_path / "model", settings=fewer).code == 0
     assert load(tmp_path / "model").n_epochs == 3
     assert counted == [(61, {"batch_size": 16, "cross_fitting": 2})]
-    by_name = as_image_classifier("upu", seed=5, n_unlabeled=61)
+    by_name = choose_image_classifier("upu", seed=5, n_unlabeled=61)
     assert (by_name.n_epochs, by_name.model, by_name.random_state) == (
         count_image_epochs(61),
         "mlp",
         5,
     )
+
+
+def test_the_model_is_there_if_its_assessment_or_its_page_fails(work, tmp_path, monkeypatch):
+    def fail(*args, **kwargs):
+        raise ValueError("no luck")
+
+    for name, what in (
+        ("bare", "mixpul.assess.assessment.estimate_priors"),
+        ("whole", "mixpul.pages.render_fit_page"),
+    ):
+        with monkeypatch.context() as patch:
+            patch.setattr(what, fail)
+            result = fit(work, tmp_path / name, "--report", tmp_path / f"{name}.html")
+        assert result.code == 1
+        assert result.err.endswith("mixpul: no luck\n")
+        assert not (tmp_path / f"{name}.html").exists()
+    assert describe(tmp_path / "bare")["info"].keys() == {"pictures", "fingerprint", "seed"}
+    assert (tmp_path / "whole").read_bytes() == (work / "model.mixpul").read_bytes()
+    result = run("predict-images", tmp_path / "bare", work / "new", "-o", tmp_path / "s.csv")
+    assert result.code == 0, result.err
 
 
 # -- predict-images -------------------------------------------------------------------------
@@ -575,8 +618,8 @@ def test_a_model_saved_in_python_scores_folders_too(work, tmp_path):
 def test_inspect_shows_a_model_of_pictures(work):
     result = run("inspect", work / "model.mixpul")
     assert result.code == 0, result.err
-    assert "Fitted on 85 pictures, 24 of them labeled positive (12 x 12 pixels" in result.out
-    assert "among the unlabeled pictures" in result.out
+    assert "Fitted on 85 images, 24 of them labeled positive (12 x 12 pixels" in result.out
+    assert "among the unlabeled images" in result.out
     assert json.loads(run("inspect", work / "model.mixpul", "--json").out)["table"] is None
 
 
@@ -628,7 +671,7 @@ def test_a_folder_to_score_is_refused_in_one_sentence(work, bad, name):
 @pytest.mark.parametrize("which", ["-o", "--report"])
 def test_an_output_that_exists_is_refused_before_any_work(work, tmp_path, which, monkeypatch):
     (tmp_path / "there").write_text("mine")
-    monkeypatch.setattr(fit_images_module, "label_images", None)
+    monkeypatch.setattr("mixpul.images.label_images", None)
     result = fit(work, tmp_path / "model", which, tmp_path / "there")
     assert result.code == 1
     assert_one_sentence(result.err)

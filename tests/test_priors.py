@@ -14,6 +14,7 @@ from sklearn.naive_bayes import GaussianNB
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
+from mixpul import NNPUClassifier
 from mixpul.priors import (
     PRIORS,
     BBEPrior,
@@ -25,6 +26,7 @@ from mixpul.priors import (
     TIcEPrior,
     bbe,
     dedpul,
+    elkan_noto,
     km,
     label_frequency,
     largest_prior,
@@ -84,15 +86,19 @@ def test_dedpul_of_the_exact_score_is_the_reference_number():
 @pytest.mark.parametrize(("estimator", "expected"), [("e1", 0.4953), ("e3", 0.400005)])
 def test_elkan_noto_of_the_exact_score_is_the_reference_number(estimator, expected):
     # As many positives as unlabeled rows, so the balanced score is the natural one.
-    c = label_frequency(SCORE_P, SCORE_U, estimator=estimator)
+    c = elkan_noto(SCORE_P, SCORE_U, estimator=estimator)
     assert (1 - c) / c == pytest.approx(expected, abs=5e-5 if estimator == "e1" else 1e-5)
+
+
+def test_the_name_of_old_is_the_same_function():
+    assert label_frequency is elkan_noto
 
 
 def test_label_frequencies_of_a_worked_example():
     positive, unlabeled = [0.8, 0.6, 0.7], [0.5, 0.2, 0.1, 0.3]
-    assert label_frequency(positive, unlabeled) == pytest.approx(0.7)
-    assert label_frequency(positive, unlabeled, estimator="e2") == pytest.approx(0.65625)
-    assert label_frequency(positive, unlabeled, estimator="e3") == pytest.approx(0.8)
+    assert elkan_noto(positive, unlabeled) == pytest.approx(0.7)
+    assert elkan_noto(positive, unlabeled, estimator="e2") == pytest.approx(0.65625)
+    assert elkan_noto(positive, unlabeled, estimator="e3") == pytest.approx(0.8)
 
 
 def test_e1_is_below_the_label_frequency_if_classes_overlap_and_e3_is_not():
@@ -101,8 +107,8 @@ def test_e1_is_below_the_label_frequency_if_classes_overlap_and_e3_is_not():
     is_labeled = np.zeros(100, dtype=bool)
     is_labeled[[0, 1, 2, 3, 4, 5, 30, 31, 32]] = True
     positive, unlabeled = g[is_labeled], g[~is_labeled]
-    assert label_frequency(positive, unlabeled) == pytest.approx(1 / 6)
-    assert label_frequency(positive, unlabeled, estimator="e3") == pytest.approx(0.2)
+    assert elkan_noto(positive, unlabeled) == pytest.approx(1 / 6)
+    assert elkan_noto(positive, unlabeled, estimator="e3") == pytest.approx(0.2)
 
 
 @pytest.mark.parametrize(("variant", "expected"), [("km1", 0.3912), ("km2", 0.4108)])
@@ -183,7 +189,7 @@ def test_scores_that_tell_the_classes_apart_give_the_share_of_high_scores(functi
     assert function(r.normal(4, 1, 300), unlabeled) == pytest.approx(0.3, abs=0.05)
 
 
-@pytest.mark.parametrize("function", [bbe, dedpul, label_frequency])
+@pytest.mark.parametrize("function", [bbe, dedpul, elkan_noto])
 def test_scores_that_cannot_be_used_are_refused(function):
     with pytest.raises(ValueError, match=r"at least [12] scores; got 0"):
         function([], [0.1, 0.2])
@@ -416,6 +422,45 @@ class Fixed:
 
 def test_anything_with_the_right_method_is_an_estimator():
     assert resolve_prior(Fixed(0.25), ROWS, LABELS)[0] == 0.25
+
+
+class Counting:
+    """An estimator that compares labels with the positive one."""
+
+    def __init__(self, pos_label):
+        self.pos_label = pos_label
+
+    def fit(self, X, y):
+        self.prior_ = float((np.asarray(y) == self.pos_label).mean())
+        return self
+
+
+@pytest.mark.parametrize("pos_label", ["yes", 2, 0, False])
+def test_a_mask_means_the_same_whatever_the_positive_label_of_the_estimator_is(pos_label):
+    X, mask = ROWS[200:], LABELS[200:] == 1
+    expected = resolve_prior(BBEPrior(random_state=0), X, mask)[0]
+    given = BBEPrior(random_state=0, pos_label=pos_label)
+    assert resolve_prior(given, X, mask)[0] == expected
+    assert given.pos_label == pos_label
+    own = Counting(pos_label)
+    assert resolve_prior(own, X, mask)[0] == mask.mean()
+    assert own.pos_label == pos_label
+
+
+def test_labels_that_are_not_a_mask_are_read_by_the_label_of_the_estimator():
+    words = np.where(LABELS == 1, "no", "yes")
+    assert resolve_prior(Counting("no"), ROWS[200:], words[200:])[0] == (LABELS[200:] == 1).mean()
+
+
+def test_a_classifier_and_its_estimator_may_both_name_the_positive_label():
+    X, y = ROWS[::8], LABELS[::8]
+    settings = {"net": (4,), "n_epochs": 1, "cross_fitting": None, "random_state": 0}
+    plain = NNPUClassifier(prior=BBEPrior(random_state=0), **settings).fit(X, y)
+    words = NNPUClassifier(
+        prior=BBEPrior(pos_label="yes", random_state=0), pos_label="yes", **settings
+    ).fit(X, np.where(y == 1, "yes", "no"))
+    assert words.prior_ == plain.prior_
+    np.testing.assert_array_equal(words.decision_function(X), plain.decision_function(X))
 
 
 @pytest.mark.parametrize(("estimate", "used"), [(0.0, 1 / 400), (1.0, 399 / 400)])

@@ -57,7 +57,8 @@ def test_scaled_leaves_weigh_as_with_balanced_classes():
     model = SupervisedClassifier(min_leaf="scaled")
     is_positive = np.arange(100) < 10
     assert_allclose(
-        model._scale_leaf_weight({"min_child_weight": 5.0}, is_positive)["min_child_weight"], 5 * 4 * 0.09
+        model._scale_leaf_weight({"min_child_weight": 5.0}, is_positive)["min_child_weight"],
+        5 * 4 * 0.09,
     )
     settings = model._make_settings({}, is_positive, np.random.default_rng(0))
     assert settings["min_child_samples"] == 1

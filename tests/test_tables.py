@@ -28,11 +28,11 @@ from mixpul.tables import (
     leaks,
     read_table,
     score_stream,
+    scoring,
     split_label,
     stream_table,
     write_table,
 )
-from mixpul.tables import _scoring as scoring
 
 N = 400
 
@@ -129,6 +129,20 @@ def test_a_delimiter_a_decimal_comma_and_words_for_missing_can_be_given(tmp_path
     path = written(tmp_path / "table.csv", "a:b\n1,5:?\n2,5:7\n")
     frame = read_table(path, delimiter=":", decimal=",", missing=["?"])
     pd.testing.assert_frame_equal(frame, pd.DataFrame({"a": [1.5, 2.5], "b": [np.nan, 7.0]}))
+
+
+@pytest.mark.parametrize("name", ["t.tsv", "t.tab", "t.TAB"])
+def test_tabs_separate_cells_where_the_name_says_so(tmp_path, name):
+    # By their number commas would be the better delimiter.
+    text = "city, country\tday, month, year\nRome, Italy\t1, 2, 2024\nOslo, Norway\t3, 4, 2025\n"
+    path = written(tmp_path / name, text)
+    for frame in (read_table(path), together(stream_table(path))):
+        assert frame.columns.tolist() == ["city, country", "day, month, year"]
+        assert frame["city, country"].tolist() == ["Rome, Italy", "Oslo, Norway"]
+
+
+def test_a_file_with_the_wrong_name_for_its_delimiter_is_read_all_the_same(tmp_path):
+    assert read_table(written(tmp_path / "t.tsv", "a,b\n1,2\n")).columns.tolist() == ["a", "b"]
 
 
 def test_a_tab_may_be_typed_as_it_is_written_in_programs(tmp_path):
@@ -254,7 +268,7 @@ BAD_FILES = {
         "a,b\n1,x\n2,é\n".encode("latin-1"),
         "'t.csv' is not written in utf-8: byte 0xe9 in line 3; pass its encoding, e.g. latin-1",
     ),
-    "UTF-16": ("t.csv", "a,b\n1,2\n".encode("utf-16"), "no text in utf-8.*encoding 'utf-16'"),
+    "UTF-16": ("t.csv", "a,b\n1,2\n".encode("utf-16"), "not text in utf-8.*encoding 'utf-16'"),
     "same name twice": ("t.csv", b"a,b,a\n1,2,3\n", "more than one column named 'a'.*rename"),
     "Parquet named CSV": ("t.csv", b"PAR1....PAR1", "should be CSV.*Parquet data; rename"),
     "Excel named CSV": ("t.csv", b"PK\x03\x04....", "Excel or zip data; save the sheet as CSV"),
@@ -262,8 +276,8 @@ BAD_FILES = {
     "CSV named gzip": ("t.csv.gz", b"a,b\n1,2\n", "should be gzip by its name"),
     "CSV named Parquet": ("t.parquet", b"a,b\n1,2\n", "should be Parquet.*rename.*.csv"),
     "CSV named Feather": ("t.feather", b"a,b\n1,2\n", "should be Feather.*rename.*.csv"),
-    "cut Parquet": ("t.parquet", b"PAR1\0\0\0\0", "'t.parquet' is broken or no Parquet file"),
-    "cut Feather": ("t.feather", b"ARROW1\0\0\0\0", "'t.feather' is broken or no Feather file"),
+    "cut Parquet": ("t.parquet", b"PAR1\0\0\0\0", "'t.parquet' is broken or not a Parquet file"),
+    "cut Feather": ("t.feather", b"ARROW1\0\0\0\0", "'t.feather' is broken or not a Feather file"),
     "cut gzip": ("t.csv.gz", gzip.compress(b"a,b\n" + b"1,2\n" * 99)[:-20], "'t.csv.gz' is broken"),
 }  # fmt: skip
 
@@ -336,7 +350,8 @@ TWENTY = 20  # so that nothing is said of few positives
 LABELS = {
     "1 and 0": ([1, 0], None, 1),
     "1 and -1": ([1, -1], None, 1),
-    "floats": ([2.0, 5.0], None, 5.0),
+    "floats": ([0.0, 1.0], None, 1.0),
+    "other numbers": ([2.0, 5.0], 2, 2.0),
     "booleans": ([True, False], None, True),
     "yes and no": (["No", "Yes"], None, "Yes"),
     "words": (["unlabeled", "positive"], None, "positive"),
@@ -365,6 +380,9 @@ BAD_LABELS = {
     "one value": ([1] * 40, {}, "is 1 in all 40 rows.*add rows of the other kind"),
     "three values": ([0, 1, 2] * 20, {}, "has 3 values .0, 1, 2.*PU labels are two"),
     "text": (["a", "b"] * 20, {}, "'a' and 'b'; say which one.*--positive"),
+    "1 and 2": ([1, 2] * 20, {}, "1 and 2; say which one.*--positive"),
+    "other numbers": ([2.0, 5.5] * 20, {}, "2 and 5.5; say which one.*--positive"),
+    "dates": ([datetime(2024, 1, 1), datetime(2024, 1, 2)] * 20, {}, "say which one.*--positive"),
     "wrong positive": ([0, 1] * 20, {"positive": "yes"}, "0 and 1, .* said to be 'yes'"),
     "gaps": ([1, None] * 20, {}, "missing in 20 of 40 rows; if that means unlabeled.*--missing"),
     "all gaps": ([None] * 9, {"missing_is_unlabeled": True}, "missing in all 9 rows"),
@@ -404,6 +422,35 @@ def test_missing_labels_are_unlabeled_when_asked(value):
     label = split_label(frame, "y", missing_is_unlabeled=True)
     assert label.positive == value
     np.testing.assert_array_equal(label.is_positive, np.arange(60) % 3 == 0)
+
+
+@pytest.mark.parametrize("label", ["1", 1])
+def test_a_label_column_may_be_named_by_a_number(label):
+    frame = pd.DataFrame({0: range(40), 1: [1, 0] * 20, "more": 3})
+    X, is_positive, _ = split_label(frame, label)
+    assert X.columns.tolist() == [0, "more"]
+    np.testing.assert_array_equal(is_positive, np.arange(40) % 2 == 0)
+    assert "no column '7'; it has '0', '1', 'more'" in refusal(split_label, frame, 7)
+
+
+@pytest.mark.parametrize("names", [["y", "y"], [1, "1"]])
+def test_two_label_columns_of_one_name_are_refused(names):
+    frame = pd.DataFrame([[1, 0], [0, 1]] * 20, columns=names)
+    sentence = refusal(split_label, frame, names[0])
+    assert f"The table has more than one column named {str(names[0])!r}" in sentence
+
+
+@pytest.mark.parametrize("dtype", ["Int64", "Float64", "boolean", "string", "bool[pyarrow]"])
+def test_labels_may_be_of_a_nullable_type(dtype):
+    words = dtype == "string"
+    values = ["yes", "no"] if words else [1, 0]
+    column = pd.Series(values * 20, dtype=object).astype(dtype)
+    label = split_label(pd.DataFrame({"x": range(40), "y": column}), "y")
+    np.testing.assert_array_equal(label.is_positive, np.arange(40) % 2 == 0)
+    assert label.positive == values[0]
+    gaps = pd.Series([values[0], None] * 20, dtype=object).astype(dtype)
+    label = split_label(pd.DataFrame({"x": 1, "y": gaps}), "y", missing_is_unlabeled=True)
+    np.testing.assert_array_equal(label.is_positive, np.arange(40) % 2 == 0)
 
 
 def test_five_positives_work_with_a_warning(quick):
@@ -566,6 +613,31 @@ def test_categories_may_be_numbers_booleans_and_gaps(table):
     assert names == ["x=False", "x=True", "x=(missing)"]
 
 
+def test_codes_in_a_csv_are_the_same_whether_read_as_numbers_or_as_text(tmp_path):
+    """At fit a column is read as what it looks like, at prediction as the text that it became."""
+    lines = ["zip,size,flag", *["007,1.0,true", "008,2.50,false", "010,1.0,true"] * 40]
+    path = written(tmp_path / "t.csv", "\n".join(lines) + "\n")
+    table = read_table(path)
+    model = TableInput(categorical=["zip", "size", "flag"]).fit(table)
+    names = ["zip=10", "zip=7", "zip=8", "size=1", "size=2.5", "flag=True", "flag=False"]
+    assert model.get_feature_names_out().tolist() == names
+    expected = model.transform(table)
+    assert (expected.sum(axis=1) == 3).all()
+    as_text = read_table(path, kinds=model.kinds_)
+    assert as_text["zip"][0] == "007"
+    np.testing.assert_array_equal(model.transform(as_text), expected)
+    fitted_on_text = TableInput(categorical=["zip", "size", "flag"]).fit(as_text)
+    np.testing.assert_array_equal(
+        fitted_on_text.transform(table), fitted_on_text.transform(as_text)
+    )
+
+
+def test_codes_that_differ_only_in_how_they_are_written_stay_apart_if_both_were_seen():
+    frame = pd.DataFrame({"code": ["7", "007"] * 50})
+    model = TableInput().fit(frame)
+    np.testing.assert_array_equal(model.transform(frame)[:2].sum(axis=0), [1, 1])
+
+
 def test_categories_named_like_marks_keep_columns_of_their_own():
     frame = pd.DataFrame({"x": ["missing", "other", None, "b"] * 300 + ["rare"]})
     names = TableInput().fit(frame).get_feature_names_out().tolist()
@@ -684,6 +756,80 @@ def test_kinds_follow_from_the_values(what):
     assert model.kinds_ == {"x": kind}
     assert model.get_feature_names_out()[-1] == "x=(missing)"
     np.testing.assert_array_equal(model.transform(frame)[:, -1], [0, 0, 1, 0])
+
+
+NULLABLE = {
+    "boolean": ([True, False, None, True], "boolean", "boolean"),
+    "bool[pyarrow]": ([True, False, None, True], "bool[pyarrow]", "boolean"),
+    "Int64": ([3, 1, None, 2], "Int64", "number"),
+    "UInt8": ([3, 1, None, 2], "UInt8", "number"),
+    "Float64": ([3.5, 1.0, None, 2.0], "Float64", "number"),
+    "double[pyarrow]": ([3.5, 1.0, None, 2.0], "double[pyarrow]", "number"),
+    "string": (["a", "b", None, "a"], "string", "text"),
+    "string[pyarrow]": (["a", "b", None, "a"], "string[pyarrow]", "text"),
+}
+
+
+@pytest.mark.parametrize("what", NULLABLE)
+def test_nullable_types_give_the_same_as_plain_ones(what, quick):
+    values, dtype, kind = NULLABLE[what]
+    values = values * 15
+    plain = pd.DataFrame({"x": pd.Series(values, dtype=object), "z": np.arange(60) % 7})
+    nullable = plain.assign(x=plain["x"].astype(dtype))
+    is_positive = np.arange(60) % 3 == 0
+    for settings in ({}, {"categorical": ["x"]}, {"keep": ["x"]}):
+        model = TableInput(**settings).fit(plain)
+        again = TableInput(**settings).fit(nullable)
+        assert again.kinds_["x"] == ("text" if "categorical" in settings else kind)
+        assert again.plan_ == model.plan_
+        assert again.report_ == model.report_
+        for fitted, frame in ((model, nullable), (again, plain), (again, nullable)):
+            np.testing.assert_array_equal(fitted.transform(frame), model.transform(plain))
+    assert leaks(nullable, is_positive) == leaks(plain, is_positive) == []
+    pipeline = make_pipeline(TableInput(), quick()).fit(nullable, is_positive)
+    scored = together(score_stream(pipeline, batches_of(nullable), keep=["x"]))
+    np.testing.assert_array_equal(scored["score"], pipeline.predict_proba(nullable)[:, 1])
+
+
+def test_a_boolean_column_with_gaps_goes_from_a_file_to_scores(tmp_path, quick):
+    rows = [
+        f"{flag},{i % 5},{int(i % 4 == 0)}" for i, flag in enumerate(["True", "False", ""] * 40)
+    ]
+    path = written(tmp_path / "t.csv", "\n".join(["flag,x,label", *rows]) + "\n")
+    X, is_positive, _ = split_label(read_table(path), "label")
+    model = make_pipeline(TableInput(), quick()).fit(X, is_positive)
+    assert model[0].kinds_ == {"flag": "boolean", "x": "number"}
+    assert model[0].get_feature_names_out().tolist() == ["flag", "flag=(missing)", "x"]
+    assert leaks(X, is_positive) == []
+    batches = stream_table(path, kinds=model[0].kinds_)
+    scored = together(score_stream(model, batches, keep=["flag"]))
+    np.testing.assert_array_equal(scored["score"], model.predict_proba(X)[:, 1])
+    assert scored["flag"].isna().sum() == 40
+
+
+def test_columns_named_by_numbers_are_found_by_name(quick):
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame(
+        {0: rng.normal(size=60), 1: rng.integers(0, 3, 60), 2: rng.normal(size=60)}
+    )
+    frame[3] = np.arange(60)
+    for one, two, three in ((1, 2, 3), ("1", "2", "3")):
+        model = TableInput(categorical=[one], drop=[two], keep=[three]).fit(frame)
+        assert model.kinds_ == {"0": "number", "1": "text", "3": "number"}
+        expected = model.transform(frame)
+        np.testing.assert_array_equal(model.transform(frame[[3, 2, 1, 0]]), expected)
+        np.testing.assert_array_equal(model.transform(frame.rename(columns=str)), expected)
+        assert model.extra_columns([0, "1", 7, "8"]) == [7, "8"]
+    assert "keep=: X has no column '7'; it has '0'" in refusal(TableInput(keep=[7]).fit, frame)
+    mixed = frame.rename(columns={0: "zero"})
+    np.testing.assert_array_equal(
+        TableInput().fit(mixed).transform(mixed[[3, 2, 1, "zero"]]),
+        TableInput().fit_transform(frame),
+    )
+    pipeline = make_pipeline(TableInput(), quick()).fit(frame, np.arange(60) % 3 == 0)
+    scored = together(score_stream(pipeline, batches_of(frame), keep=[1]))
+    assert scored.columns.tolist() == ["1", "score", "predicted"]
+    np.testing.assert_array_equal(scored["score"], pipeline.predict_proba(frame)[:, 1])
 
 
 def test_what_is_no_column_of_a_table_is_left_out():
@@ -871,12 +1017,19 @@ def test_kept_columns_must_exist_and_be_others_than_those_added(fitted, table):
 
 
 @pytest.mark.parametrize(
-    "name", ["t.csv", "t.tsv", "t.csv.gz", "t.tsv.zst", "t.parquet", "t.feather"]
+    "name",
+    ["t.csv", "t.tsv", "t.tab", "t.csv.gz", "t.tsv.zst", "t.tab.gz", "t.parquet", "t.feather"],
 )
 def test_what_is_written_is_read_again(tmp_path, name):
     frame = pd.DataFrame({"a": [1.5, 2.5, None], "b": ["x", "y,\tz", "w"]})
     assert write_table(batches_of(frame, 2), tmp_path / name) == 3
     pd.testing.assert_frame_equal(read_table(tmp_path / name), frame)
+
+
+@pytest.mark.parametrize(("name", "delimiter"), [("t.tab", "\t"), ("t.tsv", "\t"), ("t.csv", ",")])
+def test_the_suffix_decides_the_delimiter(tmp_path, name, delimiter):
+    write_table(batches_of(pd.DataFrame({"a": [1], "b": [2]})), tmp_path / name)
+    assert (tmp_path / name).read_text() == f'"a"{delimiter}"b"\n1{delimiter}2\n'
 
 
 def test_an_output_that_names_no_format_is_refused(tmp_path):

@@ -182,12 +182,29 @@ def test_a_positive_label_that_is_not_there_is_refused(pu, quick, pos_label):
 
 
 def test_the_larger_label_is_the_positive_one_unless_told_otherwise():
-    values, is_positive = split_labels([3, 8, 3])
+    with pytest.warns(UserWarning, match=r"labels 3, 8; 8 is taken as the labeled positive.*larg"):
+        values, is_positive = split_labels([3, 8, 3])
     assert values.tolist() == [3, 8]
     assert is_positive.tolist() == [False, True, False]
     values, is_positive = split_labels([3, 8, 3], pos_label=3)
     assert values.tolist() == [8, 3]
     assert is_positive.tolist() == [True, False, True]
+
+
+@pytest.mark.parametrize("labels", [[0, 1], [-1, 1], [0.0, 1.0], [-1.0, 1.0], [False, True]])
+def test_the_usual_labels_say_by_themselves_which_is_positive(labels):
+    assert split_labels(np.array(labels)[[1, 0, 1]])[1].tolist() == [True, False, True]
+
+
+@pytest.mark.parametrize("labels", [[1, 2], [0, 2], [-1, 0], [0.0, 100.0]])
+def test_other_numbers_warn_and_name_the_one_taken(pu, quick, labels):
+    y = np.array(labels)[pu.y]
+    with pytest.warns(UserWarning, match=rf"; {labels[1]} is taken as the labeled.*pos_label="):
+        model = quick().fit(pu.X, y)
+    assert model.classes_.tolist() == labels
+    plain = quick().fit(pu.X, pu.y)
+    np.testing.assert_array_equal(model.decision_function(pu.X), plain.decision_function(pu.X))
+    quick(pos_label=labels[1]).fit(pu.X, y)  # said, and nothing to warn of
 
 
 def test_text_labels_without_a_positive_one_warn_and_name_the_one_taken(pu, quick):

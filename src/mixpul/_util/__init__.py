@@ -1,1 +1,1 @@
-"""What all rooms of the house share: each idea once."""
+"""What all packages share: seeds and folds, matrices, JSON values, files, checks of input."""

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import DTypeLike, NDArray
 from scipy import sparse
 from sklearn.utils import gen_batches
 
@@ -13,13 +13,16 @@ __all__ = ["dense_blocks", "dense_rows", "flatten_rows"]
 ROWS_PER_BLOCK = 4096
 
 
-def flatten_rows(X: Any) -> Any:
-    """Return a matrix with one row for each entry of `X`; a sparse matrix as it is."""
-    if sparse.issparse(X):
-        return X
-    X = np.asarray(X)
-    # The width is spelled out: -1 cannot be worked out where there are no rows.
-    return X.reshape(len(X), int(np.prod(X.shape[1:])))
+def flatten_rows(X: Any, dtype: DTypeLike | None = None) -> Any:
+    """Return a matrix with one row for each entry of `X`; a sparse matrix stays sparse.
+
+    Without `dtype` the values keep their type.
+    """
+    if not sparse.issparse(X):
+        X = np.asarray(X)
+        # The width is spelled out: -1 cannot be worked out where there are no rows.
+        X = X.reshape(len(X), int(np.prod(X.shape[1:])))
+    return X if dtype is None else X.astype(dtype, copy=False)
 
 
 def dense_rows(X: Any) -> NDArray[np.float64]:

@@ -7,18 +7,18 @@ from pathlib import Path
 from tempfile import NamedTemporaryFile
 from typing import IO
 
-__all__ = ["whole_file", "write_whole"]
+__all__ = ["open_whole", "write_whole"]
 
 
 def write_whole(path: str | os.PathLike, content: bytes) -> None:
     """Write `content` to `path` so that a crash leaves the old file or the new one."""
-    with whole_file(path) as file:
+    with open_whole(path) as file:
         file.write(content)
 
 
 @contextmanager
-def whole_file(path: str | os.PathLike) -> Iterator[IO[bytes]]:
-    """Open a file to write in pieces; it takes the place of `path` when the block ends well."""
+def open_whole(path: str | os.PathLike) -> Iterator[IO[bytes]]:
+    """Open a file to write in pieces; it replaces `path` when the block ends without an error."""
     path = Path(path)
     if not path.parent.is_dir():
         raise FileNotFoundError(

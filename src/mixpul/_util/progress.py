@@ -1,4 +1,4 @@
-"""A progress bar over epochs or the like; nothing at all when not asked for."""
+"""A progress bar over epochs, rows or images; shown only with `verbose`."""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -10,7 +10,7 @@ __all__ = ["progress_bar"]
 def progress_bar(
     total: int, label: str, verbose: int, unit: str = "epochs"
 ) -> Iterator[Callable[[dict[str, float]], None]]:
-    """Give a function that advances the bar by one `unit` and shows its record."""
+    """Yield a function that advances the bar by one `unit` and shows its record."""
     if not verbose:
         yield lambda record: None
         return

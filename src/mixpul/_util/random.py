@@ -24,7 +24,7 @@ RandomStateLike = int | np.random.RandomState | np.random.Generator | None
 def as_generator(random_state: RandomStateLike) -> np.random.Generator:
     """Make a numpy Generator that leaves numpy's global random state alone.
 
-    A Generator is used as it is and a RandomState gives a seed, so that both move on.
+    A Generator is used as it is, and a RandomState is asked for a seed, so that both move on.
     """
     if isinstance(random_state, np.random.RandomState):
         return np.random.default_rng(random_state.randint(2**31 - 1))
@@ -36,19 +36,23 @@ def draw_seed(random: np.random.Generator) -> int:
     return int(random.integers(2**31))
 
 
-def seed_parts(estimator: Any, random: np.random.Generator) -> Any:
+def seed_parts(estimator: Any, random_state: RandomStateLike, *, deep: bool = True) -> Any:
     """Seed the estimator and all of its parts that have no `random_state` yet, in place.
 
-    Without it scikit-learn would draw from numpy's global state.
+    Without it scikit-learn would draw from numpy's global state. With ``deep=False`` the parts are
+    left to the estimator, which seeds them itself.
     """
-    params = estimator.get_params()
+    params = estimator.get_params(deep)
     # Sorted: the same estimator gets the same seeds, whatever the order of its parameters.
     unseeded = [
         name
         for name in sorted(params)
         if name.split("__")[-1] == "random_state" and params[name] is None
     ]
-    return estimator.set_params(**{name: draw_seed(random) for name in unseeded})
+    if unseeded:  # else a RandomState is left where it is
+        random = as_generator(random_state)
+        estimator.set_params(**{name: draw_seed(random) for name in unseeded})
+    return estimator
 
 
 def split_folds(

@@ -4,6 +4,7 @@ This module is the only door to scikit-learn's private names.
 """
 
 import warnings
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -21,17 +22,24 @@ __all__ = [
     "StrOptions",
     "check_finite",
     "check_labels_present",
+    "check_length",
     "check_no_text",
+    "check_scores",
     "list_values",
+    "name_columns",
     "recipe",
     "split_labels",
 ]
+
+# Pairs of numbers of which everybody takes the larger one as positive; booleans are 0 and 1.
+USUAL_PAIRS: list[set[Any]] = [{0, 1}, {-1, 1}]
 
 
 def split_labels(y: ArrayLike, pos_label: Any = None) -> tuple[NDArray, NDArray[np.bool_]]:
     """Return the two label values, unlabeled first, and the mask of labeled positives.
 
-    The larger value means "labeled positive" unless `pos_label` names the other one.
+    The larger value means "labeled positive" unless `pos_label` names the other one. Without
+    `pos_label` a warning names the value taken, but for 0 and 1, -1 and 1, False and True.
     """
     check_labels_present(y)
     labels: NDArray = column_or_1d(y, warn=True)
@@ -57,17 +65,59 @@ def split_labels(y: ArrayLike, pos_label: Any = None) -> tuple[NDArray, NDArray[
             f"y has one class only: {list_values(values)}."
         )
     if pos_label is None:
-        if values.dtype.kind not in "biuf":
-            warnings.warn(
-                f"y holds the text labels {list_values(values)}; {list_values(values[1:])} is "
-                "taken as the labeled positive because it sorts last. Say which one it is "
-                "with pos_label=.",
-                UserWarning,
-                stacklevel=3,
-            )
+        if sentence := _doubt_larger(values):
+            warnings.warn(sentence, UserWarning, stacklevel=3)
     elif pos_label == values[0]:
         values = values[::-1].copy()
     return values, np.asarray(labels == values[1])
+
+
+def _doubt_larger(values: NDArray) -> str | None:
+    """Return a warning if the larger of two labels need not be the positive one."""
+    if set(values.tolist()) in USUAL_PAIRS:
+        return None
+    is_text = values.dtype.kind not in "biuf"
+    return (
+        f"y holds the {'text ' * is_text}labels {list_values(values)}; {list_values(values[1:])} "
+        f"is taken as the labeled positive because it {'sorts last' if is_text else 'is larger'}. "
+        "Say which one it is with pos_label=."
+    )
+
+
+def check_scores(
+    scores: ArrayLike,
+    is_positive: NDArray[np.bool_] | None = None,
+    name: str = "scores",
+    *,
+    least: int = 0,
+    finite: bool = False,
+) -> NDArray[np.float64]:
+    """Return scores as numbers, one for each label if there are labels, and none of them NaN.
+
+    Infinite scores can be ranked; what computes with their values asks for `finite` ones.
+    """
+    numbers: NDArray[np.float64] = column_or_1d(scores, dtype=np.float64)
+    if is_positive is not None:
+        check_length(numbers, is_positive, name)
+    if len(numbers) < least:
+        raise ValueError(f"{name} must hold at least {least} scores; got {len(numbers)}.")
+    n_bad = int((~np.isfinite(numbers) if finite else np.isnan(numbers)).sum())
+    if n_bad:
+        kind, use = ("NaN or infinity", "used") if finite else ("NaN", "ranked")
+        raise ValueError(
+            f"{name} has {kind} in {n_bad} of {len(numbers)} rows, which cannot be {use}; "
+            "look for NaN or infinity in the model or its input."
+        )
+    return numbers
+
+
+def check_length(values: NDArray, is_positive: NDArray[np.bool_], name: str) -> None:
+    """Refuse values of which there are more or fewer than labels."""
+    if len(values) != len(is_positive):
+        raise ValueError(
+            f"Labels and {name} must have one entry per row; "
+            f"there are {len(is_positive)} labels and {len(values)} {name}."
+        )
 
 
 def check_labels_present(y: Any) -> None:
@@ -147,7 +197,7 @@ def _is_missing(value: Any) -> bool:
 
 
 def _holds_text(column: NDArray) -> bool:
-    """Whether any value is text that is no number ("1.5" is one, as scikit-learn reads it)."""
+    """Whether any value is text that is not a number; scikit-learn reads "1.5" as a number."""
     for value in column:
         if isinstance(value, str | bytes):
             try:
@@ -157,31 +207,35 @@ def _holds_text(column: NDArray) -> bool:
     return False
 
 
-def list_values(values: ArrayLike, most: int = 5) -> str:
-    items = [repr(v.item() if isinstance(v, np.generic) else v) for v in np.asarray(values)[:most]]
-    return ", ".join(items) + (", ..." if len(np.asarray(values)) > most else "")
+def list_values(values: Iterable[Any], most: int = 5) -> str:
+    """Return the first few values for a sentence, numpy's numbers as plain ones."""
+    items = list(values)
+    shown = [repr(v.item() if isinstance(v, np.generic) else v) for v in items[:most]]
+    return ", ".join(shown) + (", ..." if len(items) > most else "")
 
 
 def name_columns(columns: list, most: int = 5) -> str:
+    """Return the first few columns for a sentence, and how many more there are."""
     listed = ", ".join(repr(c) for c in columns[:most])
     more = f" and {len(columns) - most} more" if len(columns) > most else ""
     return f"column{'s' if len(columns) > 1 else ''} {listed}{more}"
 
 
 def recipe(model: BaseEstimator) -> str:
-    """The class and all parameters as text, the same for equal ones.
+    """Return the class and all parameters as text, the same for equal ones.
 
-    Those that are None are left out, so that a new parameter one need not use leaves the text of
-    old models as it was.
+    Parameters that are None are left out: a new parameter leaves the text of old models as it was.
     """
     params = model.get_params(deep=False)
     with config_context(print_changed_only=False):
-        set_ones = [f"{k}={_written(params[k])}" for k in sorted(params) if params[k] is not None]
+        set_ones = [
+            f"{k}={_write_value(params[k])}" for k in sorted(params) if params[k] is not None
+        ]
     return " ".join(f"{type(model).__name__}({', '.join(set_ones)})".split())
 
 
-def _written(value: Any) -> str:
-    """Functions and classes by their name: how they print tells where they are in memory."""
+def _write_value(value: Any) -> str:
+    """Return functions and classes by name: their own text holds an address in memory."""
     if hasattr(value, "__qualname__"):
         return f"{value.__module__}.{value.__qualname__}"
     return repr(value)

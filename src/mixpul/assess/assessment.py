@@ -5,9 +5,8 @@ import platform
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields
-from functools import partial
-from importlib.metadata import version as installed
-from typing import Any
+from importlib.metadata import version as find_version
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -18,80 +17,74 @@ from mixpul import __version__
 from mixpul._util.json_values import to_plain
 from mixpul._util.progress import progress_bar
 from mixpul._util.validation import split_labels
-from mixpul.assess._checks import check_positives, check_prior, check_ranking
-from mixpul.assess._judged import Judged, judge_pictures, judge_table
-from mixpul.assess._scores import (
-    LEVEL,
-    N_FOLDS,
-    as_image_classifier,
-    as_pipeline,
-    check_rows,
-    out_of_fold,
-    plain_settings,
-)
 from mixpul.assess._warnings import record_warnings
+from mixpul.assess.checks import Check, run_checks
+from mixpul.assess.intervals import estimate_auc
+from mixpul.assess.models import write_settings
+from mixpul.assess.out_of_fold import N_FOLDS, OutOfFold, fit_on_all_rows, score_out_of_fold
 from mixpul.assess.priors import estimate_priors
+from mixpul.assess.rows import Rows, prepare_rows
 from mixpul.assess.source import Source
 from mixpul.assess.thresholds import (
-    count_scores,
-    draw_curves,
+    compute_curves,
+    compute_histogram,
     find_recall_threshold,
     suggest_thresholds,
 )
 from mixpul.base import PUClassifier
 from mixpul.metrics import Estimate
-from mixpul.metrics.ranking import delong
-from mixpul.tables.frames import as_frame
-from mixpul.training import is_images
 
-# Of the judging: two priors, curves, checks; of a table also leaks, the simple method, and one
-# for each column.
-N_STEPS, N_STEPS_OF_TABLE = 4, 2
+__all__ = ["Assessment", "assess"]
+
+# Steps of the judging that a progress bar shows: two priors, curves, checks.
+N_STEPS = 4
 
 
 @dataclass(frozen=True)
 class Assessment:
-    """A fitted model and what can be said of it without negatives.
+    """A fitted model, and what can be said of it without negatives.
 
     Attributes
     ----------
     model : Pipeline or PUClassifier
-        A `TableInput` and a classifier, fitted on all rows; for pictures the classifier alone.
+        A `TableInput` and a classifier, fitted on all rows; for images the classifier alone.
     scores : ndarray of shape (n,)
         Out-of-fold scores on the scale of `predict_proba`, from 0 to 1.
     data : dict
-        Numbers of rows, and what became of each column. ``"unit"`` is what one of them is called:
-        ``"row"`` or ``"picture"``.
+        The source, numbers of rows, and what became of each column. ``"unit"`` is what a row is
+        called: ``"row"`` or ``"image"``.
     method, settings, seed, folds
         How the scores came about.
     pu_auc : Estimate
+        How often a labeled positive outranks an unlabeled row.
     prior : dict
-        The share of positives among the unlabeled rows: an Estimate by ``"bbe"`` and one by
-        ``"dedpul"``, the one ``"used"`` and which one it is ``"from"``.
+        The class prior, which is the share of positives among the unlabeled rows: what
+        `mixpul.assess.priors.estimate_priors` returns.
     corrected_auc : Estimate or None
         AUC against true negatives; None if the prior leaves no negatives.
     thresholds : dict
-        ``"threshold"``, 200 cuts, and for each the ``"recall"``, the ``"flagged"`` share of the
+        200 times a ``"threshold"``, and at each the ``"recall"``, the ``"flagged"`` share of the
         unlabeled rows, the ``"precision"`` and ``"f1"``, as ``"value"``, ``"low"`` and ``"high"``.
-        Precision and F1 are cut off at 1; where no row is flagged the precision is 1, from 0 to 1.
+        Precision and F1 are at most 1; where no row is flagged the precision is 1, from 0 to 1.
     suggested : dict
-        Cuts worth offering: ``"default"``, ``"prior"`` (flags as many rows as there should be
-        positives), ``"recall_90"``, ``"f1"``.
+        Thresholds to choose from: ``"default"``, ``"prior"`` (flags as many rows as there should
+        be positives), ``"recall_90"`` (finds nine positives out of ten), ``"f1"`` (the best F1).
     histogram : dict
         Shares of the positives and of the unlabeled rows in bins of the score.
     top, bottom : list of dict
-        The unlabeled rows with the highest out-of-fold scores and, of pictures, the lowest.
+        The unlabeled rows with the highest out-of-fold scores and, for images, the lowest.
     importance : list of dict
-        Of a table: by how much the PU-AUC drops if a column is shuffled among rows left out of
+        For a table: by how much the PU-AUC drops if a column is shuffled among rows left out of
         training.
     history : list of dict
-        Loss terms and PU-AUC of each epoch, of methods that have epochs.
-    checks : list of dict
-        ``"name"``, ``"verdict"`` (good, caution or bad) and ``"text"``.
+        Loss terms and PU-AUC of each epoch, for methods that have epochs.
+    checks : list of Check
+        Dicts of the ``"name"``, the ``"question"``, the ``"verdict"`` (good, caution or bad) and
+        the ``"text"``.
     warnings : list of str
         Columns that give the label away, the warnings of the source, those raised by the fit.
     made : dict
-        Versions, date and seconds.
+        Versions, date, command and seconds.
     """
 
     model: Pipeline | PUClassifier
@@ -111,14 +104,14 @@ class Assessment:
     bottom: list[dict[str, Any]]
     importance: list[dict[str, Any]]
     history: list[dict[str, float]]
-    checks: list[dict[str, str]]
+    checks: list[Check]
     warnings: list[str]
     made: dict[str, Any]
 
     def to_dict(self) -> dict[str, Any]:
-        """Everything but the model and the scores of all rows, ready for `json.dumps`."""
-        kept = [field.name for field in fields(self) if field.name not in ("model", "scores")]
-        return {name: to_plain(getattr(self, name)) for name in kept}
+        """Return everything but the model and the scores of all rows, ready for `json.dumps`."""
+        names = [field.name for field in fields(self) if field.name not in ("model", "scores")]
+        return {name: to_plain(getattr(self, name)) for name in names}
 
 
 def assess(
@@ -131,22 +124,23 @@ def assess(
     n_folds: int = N_FOLDS,
     random_state: int = 0,
     verbose: int = 0,
+    on_fitted: Callable[[Any], None] | None = None,
 ) -> Assessment:
     """Fit a method on all rows, and judge it by rows left out of training.
 
-    A classifier that trains one network per fold (MixPUL's default) gives the out-of-fold scores
-    of its one fit; others are fitted on all rows and then once per fold. `TableInput` learns
-    nothing from labels and is fitted once, on all rows. MixPUL also chooses its epochs by its
-    out-of-fold scores, which flatters them a little; `compare` avoids that.
+    A classifier that trains one network per fold (MixPUL's default) has out-of-fold scores from
+    its one fit. Others are fitted on all rows and then once per fold. `TableInput` learns nothing
+    from labels and is fitted once, on all rows. MixPUL also chooses its epochs by its out-of-fold
+    scores, which flatters them a little; `compare` avoids that.
 
     Parameters
     ----------
     model : str, classifier or Pipeline
         A name in `METHODS`, a classifier, or a pipeline of a `TableInput` and a classifier. A
-        copy is fitted. For pictures 'mixpul', 'nnpu', 'upu', 'vpu', which then train convolutional
-        networks for minutes, or a classifier.
+        copy is fitted. For images a classifier, or 'mixpul', 'nnpu', 'upu' or 'vpu', which then
+        train convolutional networks for minutes.
     X : data frame, Arrow table or array
-        An array of uint8 with shape (n, channels, height, width) holds pictures.
+        An array of uint8 with shape (n, channels, height, width) holds images.
     is_positive : array of shape (n,)
         PU labels: two values, of which the larger means labeled positive.
     source : Source, optional
@@ -159,6 +153,9 @@ def assess(
         Seed of folds and resamples, and of the method unless it has one.
     verbose : int, default=0
         1 shows a progress bar.
+    on_fitted : callable, optional
+        Called with the model as soon as it is fitted on all rows, before it is judged; for
+        example to save it, so that it is there if anything fails later.
 
     Returns
     -------
@@ -173,81 +170,104 @@ def assess(
     >>> found.pu_auc.low < found.pu_auc.value < found.pu_auc.high
     True
     >>> [check["name"] for check in found.checks][:2]
-    ['enough positives', 'ranks better than chance']
+    ['labeled positives', 'ranking']
     """
     start = time.perf_counter()
     source = source or Source()
-    _, positive = split_labels(is_positive)
-    judge: Callable[..., Judged]
-    if is_images(X):
-        check_rows(X, positive)
-        classifier = as_image_classifier(model, random_state, int((~positive).sum()))
-        pipeline, rows, n_steps = None, X, N_STEPS
-        judge = partial(judge_pictures, source=source, pixels=X)
-    else:
-        frame = as_frame(X, least_rows=2)
-        check_rows(frame, positive)
-        pipeline = as_pipeline(model, random_state)
-        rows, classifier = pipeline[0].fit_transform(frame), pipeline[-1]
-        n_steps = N_STEPS + N_STEPS_OF_TABLE + len(pipeline[0].plan_)
-        judge = partial(judge_table, source=source, table=pipeline[0], frame=frame, rows=rows)
-    random = np.random.default_rng(random_state)
     with record_warnings() as raised:
-        found = out_of_fold(classifier, rows, positive, n_folds, random_state, verbose)
-    if pipeline is not None:
-        pipeline.steps[-1] = (pipeline.steps[-1][0], found.classifier)
-    logits, scores = found.scores.astype(np.float64), found.shares
-
-    with progress_bar(n_steps, "Judging", verbose, "steps") as advance:
-        prior = estimate_priors(logits, positive, random, advance)
-        used = prior[prior["from"]]._replace(value=prior["used"])
-        own = judge(found, positive, ids, random, advance)
-        cuts = suggest_thresholds(positive, scores, used.value)
-        curves = draw_curves(positive, scores, used, cuts, random)
-        cuts["recall_90"] = find_recall_threshold(
-            curves["threshold"], curves["recall"]["value"], 0.9
+        _, labeled = split_labels(is_positive)
+        rows = prepare_rows(model, X, labeled, random_state)
+        fit_on_all_rows(rows.classifier, rows.values, labeled, verbose)
+        if on_fitted is not None:
+            on_fitted(rows.model)
+        fitted = score_out_of_fold(
+            rows.classifier, rows.values, labeled, n_folds, random_state, verbose
         )
-        advance({})
-        checks = [
-            check_positives(positive),
-            check_ranking(positive, scores, own.data["unit"]),
-            check_prior(prior, own.data["unit"]),
-            *own.checks,
-        ]
-        advance({})
+        judged = _judge(rows, labeled, fitted, random_state, verbose)
+    top, bottom = rows.list_extremes(labeled, fitted, ids, judged.importance)
     return Assessment(
-        model=found.classifier if pipeline is None else pipeline,
-        scores=scores,
-        data={
-            "source": source.name,
-            "rows": len(rows),
-            "positives": int(positive.sum()),
-            "unlabeled": int((~positive).sum()),
-            **own.data,
-            "fingerprint": source.fingerprint,
-        },
-        method=type(found.classifier).__name__,
-        settings=plain_settings(found.classifier),
+        model=rows.model,
+        scores=fitted.shares,
+        data=_describe_data(rows, labeled, source),
+        method=type(fitted.classifier).__name__,
+        settings=write_settings(fitted.classifier),
         seed=random_state,
-        folds=int(found.folds.max()) + 1,
-        pu_auc=delong(positive, logits, 0.0, 0.0, LEVEL),
-        prior=prior,
-        corrected_auc=delong(positive, logits, used.value, used.se, LEVEL),
-        thresholds=curves,
-        suggested=cuts,
-        histogram=count_scores(positive, scores),
-        top=own.top,
-        bottom=own.bottom,
-        importance=own.importance,
-        history=[dict(record) for record in getattr(found.classifier, "history_", [])],
-        checks=checks,
-        warnings=list(dict.fromkeys([*own.warnings, *source.warnings, *raised])),
-        made={
-            "mixpul": __version__,
-            "python": platform.python_version(),
-            **{name: installed(name) for name in ("torch", "scikit-learn")},
-            "date": datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
-            "command": source.command,
-            "seconds": round(time.perf_counter() - start, 3),
-        },
+        folds=int(fitted.folds.max()) + 1,
+        pu_auc=judged.pu_auc,
+        prior=judged.prior,
+        corrected_auc=judged.corrected_auc,
+        thresholds=judged.curves,
+        suggested=judged.suggested,
+        histogram=compute_histogram(labeled, fitted.shares),
+        top=top,
+        bottom=bottom,
+        importance=judged.importance,
+        history=[dict(record) for record in getattr(fitted.classifier, "history_", [])],
+        checks=judged.checks,
+        warnings=list(dict.fromkeys([*judged.leaks, *source.warnings, *raised])),
+        made=_describe_making(source, time.perf_counter() - start),
     )
+
+
+class _Judged(NamedTuple):
+    """Parts of an `Assessment` that take time to find out, and columns that leak, in words."""
+
+    pu_auc: Estimate
+    prior: dict[str, Any]
+    corrected_auc: Estimate
+    curves: dict[str, Any]
+    suggested: dict[str, float]
+    importance: list[dict[str, Any]]
+    leaks: list[str]
+    checks: list[Check]
+
+
+def _judge(
+    rows: Rows, is_positive: NDArray[np.bool_], fitted: OutOfFold, seed: int, verbose: int
+) -> _Judged:
+    # One generator for all: the order of the draws is part of what a seed means.
+    random = np.random.default_rng(seed)
+    logits, scores = fitted.scores.astype(np.float64), fitted.shares
+    with progress_bar(N_STEPS + rows.n_steps, "Judging", verbose, "steps") as advance:
+        prior = estimate_priors(logits, is_positive, random, advance)
+        used = prior[prior["from"]]._replace(value=prior["used"])
+        evidence = rows.gather_evidence(is_positive, fitted, random, advance)
+        suggested = suggest_thresholds(is_positive, scores, used.value)
+        curves = compute_curves(is_positive, scores, used, suggested, random)
+        recall = curves["recall"]["value"]
+        suggested["recall_90"] = find_recall_threshold(curves["threshold"], recall, 0.9)
+        advance({})
+        checks = run_checks(is_positive, fitted, prior, evidence, rows.unit)
+        advance({})
+    return _Judged(
+        pu_auc=estimate_auc(is_positive, logits),
+        prior=prior,
+        corrected_auc=estimate_auc(is_positive, logits, used.value, used.se),
+        curves=curves,
+        suggested=suggested,
+        importance=evidence.importance if evidence else [],
+        leaks=[str(leak) for leak in evidence.leaks] if evidence else [],
+        checks=checks,
+    )
+
+
+def _describe_data(rows: Rows, is_positive: NDArray[np.bool_], source: Source) -> dict[str, Any]:
+    return {
+        "source": source.name,
+        "rows": len(is_positive),
+        "positives": int(is_positive.sum()),
+        "unlabeled": int((~is_positive).sum()),
+        **rows.describe(source),
+        "fingerprint": source.fingerprint,
+    }
+
+
+def _describe_making(source: Source, seconds: float) -> dict[str, Any]:
+    return {
+        "mixpul": __version__,
+        "python": platform.python_version(),
+        **{name: find_version(name) for name in ("torch", "scikit-learn")},
+        "date": datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
+        "command": source.command,
+        "seconds": round(seconds, 3),
+    }

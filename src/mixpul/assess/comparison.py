@@ -15,42 +15,39 @@ from scipy.special import ndtr
 from sklearn.base import clone
 
 from mixpul import __version__
+from mixpul._util.errors import MixpulError, TrainingDiverged
 from mixpul._util.files import write_whole
 from mixpul._util.json_values import to_plain
 from mixpul._util.progress import progress_bar
-from mixpul._util.validation import split_labels
-from mixpul.assess._scores import (
-    LEVEL,
-    N_FOLDS,
-    auc_difference,
-    check_rows,
-    chosen_methods,
-    fitted_per_fold,
-    make_folds,
-    plain_settings,
-)
+from mixpul._util.random import number_folds
+from mixpul._util.validation import recipe, split_labels
+from mixpul.assess.intervals import estimate_auc, estimate_auc_difference
+from mixpul.assess.models import choose_methods
+from mixpul.assess.out_of_fold import N_FOLDS, cross_validate
+from mixpul.assess.rows import check_rows
 from mixpul.base import PUClassifier
 from mixpul.metrics import Estimate
-from mixpul.metrics.ranking import delong
 from mixpul.tables import TableInput
 from mixpul.tables.frames import as_frame
 
+__all__ = ["Comparison", "compare"]
 
-@dataclass
+
+@dataclass(frozen=True)
 class Comparison:
     """Methods on the same folds, the best first.
 
     Attributes
     ----------
     methods : list of dict
-        Per method its name, the PU-AUC of its out-of-fold scores (`pu_auc`), how far it is
+        For each method its name, the PU-AUC of its out-of-fold scores (`pu_auc`), how far it is
         `behind` the best one (Estimates), and the `seconds` of one fit; or its `failure`.
     recommended : str or None
         The method with the highest PU-AUC; None if all failed.
     sure : float or None
-        How probable it is that it is really better than the next one.
+        The probability that it is really better than the next one.
     text : str
-        The same in words.
+        The recommendation in words.
     folds, seed : int
     """
 
@@ -62,7 +59,7 @@ class Comparison:
     seed: int
 
     def to_dict(self) -> dict[str, Any]:
-        """Everything, ready for `json.dumps`."""
+        """Return everything, ready for `json.dumps`."""
         return {field.name: to_plain(getattr(self, field.name)) for field in fields(self)}
 
 
@@ -79,9 +76,9 @@ def compare(
 ) -> Comparison:
     """Fit several methods on the same folds and rank them by out-of-fold PU-AUC.
 
-    Every method is fitted once per fold, also those with out-of-fold scores of their own, so that
-    none chooses anything by the rows it is judged by. Differences are paired: the same rows are
-    ranked by both.
+    Every method is fitted once per fold, also those with out-of-fold scores of their own: no method
+    chooses anything by the rows that judge it. Differences are paired: both methods rank the same
+    rows.
 
     Parameters
     ----------
@@ -94,10 +91,11 @@ def compare(
         How columns are prepared; a copy is fitted.
     folder : path, optional
         Where to keep the scores of each method, one file per method. A comparison that was
-        stopped goes on where it stopped; a method that failed is tried again.
+        stopped goes on where it stopped, and a method that failed is tried again. A network given
+        as a function is known by the name of the function: delete the file if you change its body.
     n_folds : int, default=5
     random_state : int, default=0
-        Seed of the folds and of the methods.
+        Seed of the folds, and of the methods that have none.
     verbose : int, default=0
         1 shows a progress bar.
 
@@ -116,80 +114,90 @@ def compare(
     True
     """
     frame = as_frame(X, least_rows=2)
-    _, positive = split_labels(is_positive)
-    check_rows(frame, positive)
-    chosen = chosen_methods(methods, random_state)
+    _, labeled = split_labels(is_positive)
+    check_rows(frame, labeled)
+    chosen = choose_methods(methods, random_state)
     rows = clone(table or TableInput()).fit_transform(frame)
-    folds = make_folds(positive, n_folds, random_state)
-    digest = hashlib.sha256(rows.tobytes() + positive.tobytes() + folds.tobytes()).hexdigest()
-    place = None if folder is None else Path(folder)
-    if place is not None:
-        place.mkdir(parents=True, exist_ok=True)
+    folds = number_folds(labeled, n_folds, random_state)
+    digest = hashlib.sha256(rows.tobytes() + labeled.tobytes() + folds.tobytes()).hexdigest()
+    keeper = None if folder is None else _Keeper(Path(folder))
     n_parts = int(folds.max()) + 1
     records = []
     with progress_bar(len(chosen) * n_parts, "methods", verbose, unit="fits") as advance:
         for name, classifier in chosen.items():
-            key = f"{__version__} {digest} {_recipe(classifier)}"
-            record = _kept(place, name, key)
+            key = f"{__version__} {digest} {recipe(classifier)}"
+            record = keeper.read(name, key) if keeper else None
             if record is not None:
                 for _ in range(n_parts):
                     advance({})
             else:
-                tried = _tried(classifier, rows, positive, folds, advance)
-                record = {"method": name, "key": key, **tried}
-                if place is not None:
-                    write_whole(place / f"{name}.json", json.dumps(record).encode())
+                result = _try_method(classifier, rows, labeled, folds, advance)
+                record = {"method": name, "key": key, **result}
+                if keeper:
+                    keeper.write(name, record)
             records.append(record)
-    return _ranked(records, positive, n_parts, random_state)
+    return _rank_methods(records, labeled, n_parts, random_state)
 
 
-def _recipe(classifier: Any) -> str:
-    return f"{type(classifier).__name__} {sorted(plain_settings(classifier).items())}"
+class _Keeper:
+    """A folder with one result per method, which a later run of the same comparison reads."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        folder.mkdir(parents=True, exist_ok=True)
+
+    def read(self, name: str, key: str) -> dict[str, Any] | None:
+        """Return the result of the same method on the same rows, unless it failed."""
+        path = self.folder / f"{name}.json"
+        if not path.exists():
+            return None
+        try:
+            record = json.loads(path.read_text())
+            return record if record["key"] == key and "failure" not in record else None
+        except (ValueError, KeyError, TypeError):
+            raise MixpulError(
+                f"{str(path)!r} is not a result of a comparison; move it away."
+            ) from None
+
+    def write(self, name: str, record: Mapping[str, Any]) -> None:
+        """Keep a result."""
+        write_whole(self.folder / f"{name}.json", json.dumps(record).encode())
 
 
-def _kept(folder: Path | None, name: str, key: str) -> dict[str, Any] | None:
-    """The result of an earlier run of the same method on the same rows, if it did not fail."""
-    path = None if folder is None else folder / f"{name}.json"
-    if path is None or not path.exists():
-        return None
-    try:
-        record = json.loads(path.read_text())
-        return record if record["key"] == key and "failure" not in record else None
-    except (ValueError, KeyError, TypeError):
-        raise ValueError(f"{str(path)!r} is no result of a comparison; move it away.") from None
-
-
-def _tried(
+def _try_method(
     classifier: Any,
     rows: NDArray,
     is_positive: NDArray[np.bool_],
     folds: NDArray[np.int32],
     advance: Callable[[dict[str, float]], None],
 ) -> dict[str, Any]:
-    """Out-of-fold scores and the seconds of one fit; or the reason why there are none."""
-    scores = np.empty(len(rows), dtype=np.float32)
+    """Return out-of-fold scores and the seconds of one fit; or the reason why there are none."""
     start = time.perf_counter()
     try:
-        fitted = fitted_per_fold(classifier, rows, is_positive.astype(int), folds)
-        for k, part in enumerate(fitted):
-            scores[folds == k] = part.decision_function(rows[folds == k])
-            advance({})
-        if not np.isfinite(scores).all():
-            raise ValueError("it gave scores that are NaN or infinite.")
+        scores, parts = cross_validate(
+            classifier, rows, is_positive.astype(int), folds, advance=advance
+        )
+        kept = scores.astype(np.float32)
+        if not np.isfinite(kept).all():
+            raise TrainingDiverged("Some scores are NaN or infinite.")
+    # Whatever one method runs into, the others go on.
     except Exception as error:
         return {"failure": f"{type(error).__name__}: {error}"}
-    seconds = (time.perf_counter() - start) / (int(folds.max()) + 1)
-    return {"seconds": round(seconds, 3), "scores": scores.tolist()}
+    seconds = (time.perf_counter() - start) / len(parts)
+    return {"seconds": round(seconds, 3), "scores": kept.tolist()}
 
 
-def _ranked(
+def _rank_methods(
     records: list[dict[str, Any]], is_positive: NDArray[np.bool_], n_folds: int, seed: int
 ) -> Comparison:
-    done = {r["method"]: np.array(r["scores"]) for r in records if "failure" not in r}
-    aucs = {name: delong(is_positive, s, 0.0, 0.0, LEVEL) for name, s in done.items()}
-    order = sorted(done, key=lambda name: -aucs[name].value)
-    seconds = {r["method"]: r["seconds"] for r in records if r["method"] in done}
-    behind = {name: auc_difference(is_positive, done[order[0]], done[name]) for name in order[1:]}
+    scores = {r["method"]: np.array(r["scores"]) for r in records if "failure" not in r}
+    aucs = {name: estimate_auc(is_positive, own) for name, own in scores.items()}
+    order = sorted(scores, key=lambda name: -aucs[name].value)
+    seconds = {r["method"]: r["seconds"] for r in records if r["method"] in scores}
+    behind = {
+        name: estimate_auc_difference(is_positive, scores[order[0]], scores[name])
+        for name in order[1:]
+    }
     entries: list[dict[str, Any]] = [
         {
             "method": name,
@@ -204,11 +212,11 @@ def _ranked(
         {"method": r["method"], "pu_auc": None, "behind": None, "seconds": None} | r
         for r in ({k: r[k] for k in ("method", "failure")} for r in records if "failure" in r)
     ]
-    sure, text = _advice(order, behind, seconds)
+    sure, text = _advise(order, behind, seconds)
     return Comparison(entries, order[0] if order else None, sure, text, n_folds, seed)
 
 
-def _advice(
+def _advise(
     order: list[str], behind: Mapping[str, Estimate], seconds: Mapping[str, float]
 ) -> tuple[float | None, str]:
     if not order:

@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from mixpul.images import Skipped
 
@@ -46,16 +45,3 @@ class Source:
     n_resized: int | None = None
     twins: Sequence[str] = ()
     skipped: Sequence[Skipped] = ()
-
-    def describe_table(self) -> dict[str, Any]:
-        """Return what the assessment of a table says of its labels and names."""
-        return {"label": self.label, "positive": self.positive, "id": self.id}
-
-    def describe_images(self) -> dict[str, Any]:
-        """Return what the assessment of images says of how they were read."""
-        return {
-            "odd": self.odd,
-            "resized": self.n_resized,
-            "twins": list(self.twins),
-            "skipped": [one._asdict() for one in self.skipped],
-        }

@@ -1,4 +1,4 @@
-"""The class prior, cuts, and what is to be expected at each of them."""
+"""How thresholds are suggested, and what is to be expected at each of many of them."""
 
 import math
 import warnings
@@ -7,123 +7,137 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import ndtri
 
-from mixpul.assess._scores import LEVEL
+from mixpul.assess.intervals import bound_draws, bound_share
 from mixpul.metrics import Estimate, PURates, best_threshold, prior_threshold
-from mixpul.metrics.intervals import resampled_prior
-from mixpul.metrics.thresholds import _cuts
+from mixpul.metrics.intervals import resample_prior
+from mixpul.metrics.thresholds import list_thresholds
+
+__all__ = [
+    "compute_curves",
+    "compute_histogram",
+    "find_recall_threshold",
+    "suggest_thresholds",
+]
 
 N_BOOTSTRAP = 1000
 N_THRESHOLDS = 200
-N_STEPS = 50  # of 2 % each
+# Thresholds at every 2 % of recall, and at every 2 % of the unlabeled rows.
+N_STEPS = 50
 N_BINS = 40
 
 
 def suggest_thresholds(
     is_positive: NDArray[np.bool_], scores: NDArray[np.float32], prior: float
 ) -> dict[str, float]:
+    """Return the default threshold, the one that fits the class prior, and that of the best F1."""
     with warnings.catch_warnings():
-        # Ties and impossible values show in the curves.
+        # They warn of ties and impossible values, which the curves show anyway.
         warnings.simplefilter("ignore", UserWarning)
         by_prior = prior_threshold(is_positive, scores, prior)
         by_f1 = best_threshold(is_positive, scores, prior, metric="f1")
-    found = {"default": 0.5, "prior": by_prior, "f1": by_f1}
-    return {name: min(max(cut, 0.0), 1.0) for name, cut in found.items()}
+    suggested = {"default": 0.5, "prior": by_prior, "f1": by_f1}
+    return {name: min(max(threshold, 0.0), 1.0) for name, threshold in suggested.items()}
 
 
-def find_recall_threshold(cuts: Sequence[float], recall: Sequence[float], wanted: float) -> float:
-    """The highest of the cuts of a curve that finds the wanted share of the positives.
+def find_recall_threshold(
+    thresholds: Sequence[float], recall: Sequence[float], wanted: float
+) -> float:
+    """Return the highest threshold of a curve that finds the wanted share of the positives.
 
+    Parameters
+    ----------
+    thresholds, recall : sequence of float
+        The points of the curve.
+    wanted : float
+        Recall to reach.
+
+    Returns
+    -------
+    float
+        0 if no point of the curve reaches it.
+
+    Examples
+    --------
+    >>> from mixpul.assess.thresholds import find_recall_threshold
     >>> find_recall_threshold([0.0, 0.4, 0.7], [1.0, 0.9, 0.5], wanted=0.9)
     0.4
     """
-    return max((c for c, found in zip(cuts, recall, strict=True) if found >= wanted), default=0.0)
+    points = zip(thresholds, recall, strict=True)
+    return max((threshold for threshold, found in points if found >= wanted), default=0.0)
 
 
-def draw_curves(
+def compute_curves(
     is_positive: NDArray[np.bool_],
     scores: NDArray[np.float32],
     prior: Estimate,
     suggested: Mapping[str, float],
     random: np.random.Generator,
 ) -> dict[str, Any]:
-    """Rates at many cuts, each with a band; resampling costs the same for any number of rows.
+    """Return recall, flagged share, precision and F1 at 200 thresholds, each with a band.
 
-    Between two cuts there are so many rows: a resample of the rows is a multinomial draw of these
-    counts, and gives all points of a curve together.
+    The thresholds divide the rows into groups. A resample of the rows is a multinomial draw of
+    the sizes of these groups, so it costs the same for any number of rows, and gives all points
+    of a curve together.
     """
-    cuts = _cut_points(is_positive, scores, suggested)
+    thresholds = _place_thresholds(is_positive, scores, suggested)
     counts = [
-        np.bincount(np.searchsorted(cuts, scores[kind]), minlength=len(cuts) + 1)
+        np.bincount(np.searchsorted(thresholds, scores[kind]), minlength=len(thresholds) + 1)
         for kind in (is_positive, ~is_positive)
     ]
-    recall, flagged = (_above(count) for count in counts)
+    recall, flagged = (_share_above(count) for count in counts)
     drawn_recall, drawn_flagged = (
-        _above(random.multinomial(count.sum(), count / count.sum(), N_BOOTSTRAP))
+        _share_above(random.multinomial(count.sum(), count / count.sum(), N_BOOTSTRAP))
         for count in counts
     )
-    # A share cannot vary more than that.
+    # A beta distribution of a share cannot have a larger standard deviation than that.
     se = min(prior.se, 0.99 * math.sqrt(prior.value * (1 - prior.value)))
-    priors = np.asarray(resampled_prior(prior.value, se, N_BOOTSTRAP, random)).reshape(-1, 1)
+    priors = np.asarray(resample_prior(prior.value, se, N_BOOTSTRAP, random)).reshape(-1, 1)
     rates = PURates(recall, flagged, prior.value)
     drawn = PURates(drawn_recall, drawn_flagged, priors)
     n_positive, n_unlabeled = (int(count.sum()) for count in counts)
-    precision = _band(_share(rates.precision), _share(drawn.precision))
+    precision = bound_draws(_clip(rates.precision), _clip(drawn.precision))
     for name, value in {"value": 1.0, "low": 0.0, "high": 1.0}.items():
         precision[name] = np.where(flagged == 0, value, precision[name])
     curves = {
-        "recall": _wilson(recall, n_positive),
-        "flagged": _wilson(flagged, n_unlabeled),
+        "recall": bound_share(recall, n_positive),
+        "flagged": bound_share(flagged, n_unlabeled),
         "precision": precision,
-        "f1": _band(_share(rates.f1), _share(drawn.f1)),
+        "f1": bound_draws(_clip(rates.f1), _clip(drawn.f1)),
     }
-    return {"threshold": cuts.tolist()} | {
+    return {"threshold": thresholds.tolist()} | {
         name: {part: numbers.tolist() for part, numbers in curve.items()}
         for name, curve in curves.items()
     }
 
 
-def _cut_points(
+def _place_thresholds(
     is_positive: NDArray[np.bool_], scores: NDArray[np.float32], suggested: Mapping[str, float]
 ) -> NDArray[np.float64]:
-    """Cuts at even recall, at even shares of the unlabeled rows, the suggested ones, even ones."""
+    """Place thresholds evenly by recall, by unlabeled rows and by score; add the suggested ones."""
     wanted = np.arange(1, N_STEPS + 1) / N_STEPS
-    cuts, recall = _cuts(scores.astype(np.float64), is_positive)
-    by_recall = cuts[[int(np.argmax(recall >= share)) for share in wanted]]
+    thresholds, recall = list_thresholds(scores.astype(np.float64), is_positive)
+    by_recall = thresholds[[int(np.argmax(recall >= share)) for share in wanted]]
     by_rows = np.quantile(scores[~is_positive], wanted - 0.5 / N_STEPS)
-    even = np.linspace(0, 1, N_THRESHOLDS - 2 * N_STEPS - len(suggested))
-    found = np.concatenate([np.clip(by_recall, 0, 1), by_rows, list(suggested.values()), even])
-    # Rounded as scores are, so that a row is above a cut here if it is at prediction.
-    return np.sort(found.astype(np.float32)).astype(np.float64)
+    by_score = np.linspace(0, 1, N_THRESHOLDS - 2 * N_STEPS - len(suggested))
+    chosen = np.concatenate([np.clip(by_recall, 0, 1), by_rows, list(suggested.values()), by_score])
+    # Rounded as scores are: a row is above a threshold here exactly if it is at prediction.
+    return np.sort(chosen.astype(np.float32)).astype(np.float64)
 
 
-def _above(counts: NDArray) -> NDArray[np.float64]:
-    """Shares of the rows above each cut, from the numbers of rows between cuts."""
+def _share_above(counts: NDArray) -> NDArray[np.float64]:
+    """Return shares of the rows above each threshold, from numbers of rows between thresholds."""
     from_above = np.cumsum(counts[..., ::-1], axis=-1)[..., ::-1]
     return from_above[..., 1:] / from_above[..., :1]
 
 
-def _share(values: Any) -> NDArray[np.float64]:
-    """Precision and F1 may leave [0, 1] by chance or for a prior that is too high."""
+def _clip(values: Any) -> NDArray[np.float64]:
+    """Keep precision and F1 within [0, 1]; chance or too high a prior takes them beyond."""
     return np.clip(values, 0.0, 1.0)
 
 
-def _band(values: NDArray[np.float64], drawn: NDArray[np.float64]) -> dict[str, NDArray]:
-    low, high = np.quantile(drawn, [(1 - LEVEL) / 2, (1 + LEVEL) / 2], axis=0)
-    return {"value": values, "low": np.minimum(low, values), "high": np.maximum(high, values)}
-
-
-def _wilson(share: NDArray[np.float64], n: int) -> dict[str, NDArray]:
-    """Interval of a share of n rows; it has a width also where none or all rows are above."""
-    z = float(ndtri((1 + LEVEL) / 2))
-    middle = (share + z**2 / (2 * n)) / (1 + z**2 / n)
-    reach = z * np.sqrt(share * (1 - share) / n + z**2 / (4 * n**2)) / (1 + z**2 / n)
-    low, high = np.maximum(middle - reach, 0.0), np.minimum(middle + reach, 1.0)
-    return {"value": share, "low": np.minimum(low, share), "high": np.maximum(high, share)}
-
-
-def count_scores(is_positive: NDArray[np.bool_], scores: NDArray) -> dict[str, list[float]]:
+def compute_histogram(is_positive: NDArray[np.bool_], scores: NDArray) -> dict[str, list[float]]:
+    """Return the shares of the positives and of the unlabeled rows in bins of the score."""
     edges = np.linspace(0, 1, N_BINS + 1)
     shares = {
         name: (np.histogram(scores[kind], edges)[0] / kind.sum()).tolist()

@@ -1,6 +1,6 @@
 """Readers of the files in a data folder: npz, MATLAB, idx and CIFAR-10's binary records.
 
-Each says what it expected and what it found. None of them unpickles.
+Each says what it expected and what it found. None of them reads a pickle, which can run any code.
 """
 
 import gzip
@@ -32,7 +32,7 @@ _BROKEN = (EOFError, OSError, ValueError, zlib.error, zipfile.BadZipFile, tarfil
 
 
 class DataNotAvailable(FileNotFoundError):
-    """The files of a data set are in no place where they were looked for.
+    """The files of a data set were not found where they were looked for.
 
     Examples
     --------
@@ -134,7 +134,7 @@ def read_cifar10_records(place: Path) -> tuple[NDArray[np.uint8], NDArray[np.uin
     """
     X = np.empty((len(CIFAR10_BATCHES) * _RECORDS, 3, 32, 32), np.uint8)
     y = np.empty(len(X), np.uint8)
-    batches = _batches_in_folder(place) if place.is_dir() else _batches_in_archive(place)
+    batches = _read_folder(place) if place.is_dir() else _read_archive(place)
     for number, content in batches:
         rows = slice(number * _RECORDS, (number + 1) * _RECORDS)
         # A record is the label, then the planes of red, green and blue.
@@ -144,7 +144,8 @@ def read_cifar10_records(place: Path) -> tuple[NDArray[np.uint8], NDArray[np.uin
     return X, y
 
 
-def _batches_in_folder(folder: Path) -> Iterator[tuple[int, bytes]]:
+def _read_folder(folder: Path) -> Iterator[tuple[int, bytes]]:
+    """Yield the number and the content of each batch in a folder."""
     for number, name in enumerate(CIFAR10_BATCHES):
         path = folder / name
         if not path.is_file():
@@ -155,7 +156,8 @@ def _batches_in_folder(folder: Path) -> Iterator[tuple[int, bytes]]:
         yield number, path.read_bytes()
 
 
-def _batches_in_archive(path: Path) -> Iterator[tuple[int, bytes]]:
+def _read_archive(path: Path) -> Iterator[tuple[int, bytes]]:
+    """Yield the number and the content of each batch, in the order of the archive."""
     missing = set(CIFAR10_BATCHES)
     try:
         with tarfile.open(path, "r:gz") as archive:

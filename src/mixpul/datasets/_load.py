@@ -21,7 +21,7 @@ from mixpul.datasets._files import (
     read_matlab,
     read_npz,
 )
-from mixpul.datasets._openml import OPENML, from_openml
+from mixpul.datasets._openml import OPENML, fetch_arrays
 
 __all__ = ["BUNDLED", "cifar10_vehicles", "load", "mnist_pair"]
 
@@ -84,11 +84,11 @@ def load(
         'krvskp', 'titanic', 'spambase', which are bundled; or 'mushroom', 'satimage', 'texture',
         'twonorm', 'ethn', 'mnist', 'cifar10', which are read from a data folder.
     data : path, optional
-        The data folder; by default the one that the environment variable MIXPUL_DATA names, else
+        The data folder; by default the one that the environment variable MIXPUL_DATA names, or
         the folder 'mixpul' in scikit-learn's data folder.
     download : bool, default=False
         Get what the folder lacks from openml.org and put it there. This needs pandas, and for
-        'cifar10' some gigabytes of memory. 'ethn' is published nowhere.
+        'cifar10' some gigabytes of memory. 'ethn' is not published.
     return_X_y : bool, default=False
         Return the pair ``(X, y)`` of a table instead of a Bunch.
 
@@ -123,7 +123,7 @@ def load(
     if name in BUNDLED:
         arrays = _read_bundled(name)
     else:
-        arrays = _from_folder(name, _data_folder(data), download)
+        arrays = _load_from_folder(name, _find_folder(data), download)
     if return_X_y:
         return arrays["X"], arrays["y"]
     return Bunch(**arrays, name=name, **ABOUT[name]._asdict())
@@ -132,7 +132,7 @@ def load(
 def mnist_pair(
     digit: int, *, data: PathLike | None = None, download: bool = False
 ) -> tuple[NDArray[np.float32], NDArray[np.int64], NDArray[np.float32], NDArray[np.int64]]:
-    """MNIST as a task of two classes: 0, which is positive, against another digit.
+    """Load MNIST as a task of two classes: 0, which is positive, against another digit.
 
     Parameters
     ----------
@@ -158,9 +158,9 @@ def mnist_pair(
     mnist = load("mnist", data=data, download=download)
     train, test = (np.isin(y, (0, digit)) for y in (mnist.y_train, mnist.y_test))
     return (
-        _unit_interval(mnist.X_train[train].reshape(-1, 784)),
+        _scale_pixels(mnist.X_train[train].reshape(-1, 784)),
         (mnist.y_train[train] == 0).astype(np.int64),
-        _unit_interval(mnist.X_test[test].reshape(-1, 784)),
+        _scale_pixels(mnist.X_test[test].reshape(-1, 784)),
         (mnist.y_test[test] == 0).astype(np.int64),
     )
 
@@ -168,7 +168,7 @@ def mnist_pair(
 def cifar10_vehicles(
     *, data: PathLike | None = None, download: bool = False
 ) -> tuple[NDArray[np.uint8], NDArray[np.int64], NDArray[np.uint8], NDArray[np.int64]]:
-    """CIFAR-10 as a task of two classes: vehicles, which are positive, against animals.
+    """Load CIFAR-10 as a task of two classes: vehicles, which are positive, against animals.
 
     Vehicles are airplane, automobile, ship and truck, the labels 0, 1, 8 and 9.
 
@@ -197,7 +197,8 @@ def cifar10_vehicles(
     return cifar10.X_train, y_train, cifar10.X_test, y_test
 
 
-def _unit_interval(pixels: NDArray[np.uint8]) -> NDArray[np.float32]:
+def _scale_pixels(pixels: NDArray[np.uint8]) -> NDArray[np.float32]:
+    """Return pixels between 0 and 1, in single precision throughout: images take much memory."""
     return np.divide(pixels, 255, dtype=np.float32)
 
 
@@ -214,7 +215,8 @@ def _read_bundled(name: str) -> dict[str, Any]:
 # -- the folder -----------------------------------------------------------------------------
 
 
-def _data_folder(data: PathLike | None) -> Path:
+def _find_folder(data: PathLike | None) -> Path:
+    """Return the data folder: the one given, that of the variable, or the default."""
     named = data or os.environ.get(FOLDER_VARIABLE)
     if named:
         return Path(named).expanduser()
@@ -223,7 +225,8 @@ def _data_folder(data: PathLike | None) -> Path:
     return Path(home, "mixpul").expanduser()
 
 
-def _from_folder(name: str, folder: Path, download: bool) -> dict[str, Any]:
+def _load_from_folder(name: str, folder: Path, download: bool) -> dict[str, Any]:
+    """Read a data set from the folder; put it there first if it may be downloaded."""
     read = _read_images if name in _IMAGES else _read_table
     arrays = read(name, folder)
     if arrays is None and download and name in OPENML:
@@ -231,28 +234,32 @@ def _from_folder(name: str, folder: Path, download: bool) -> dict[str, Any]:
         arrays = read(name, folder)
     if arrays is None:
         online = f"; or allow download=True, which writes {name}.npz from OpenML"
-        raise DataNotAvailable(f"{_how_to_get(name, folder)}{online if name in OPENML else ''}.")
+        raise DataNotAvailable(
+            f"{_explain_how_to_get(name, folder)}{online if name in OPENML else ''}."
+        )
     return arrays
 
 
 def _download_into(folder: Path, name: str) -> None:
+    """Write a data set of OpenML into the folder, which is created if need be."""
     try:
-        arrays = from_openml(name)
+        arrays = fetch_arrays(name)
     except ConnectionError as error:
-        raise DataNotAvailable(f"{_how_to_get(name, folder)}; {error}.") from error
+        raise DataNotAvailable(f"{_explain_how_to_get(name, folder)}; {error}.") from error
     content = io.BytesIO()
     np.savez_compressed(content, **arrays)  # type: ignore[arg-type]
     folder.mkdir(parents=True, exist_ok=True)
     write_whole(folder / f"{name}.npz", content.getvalue())
 
 
-def _how_to_get(name: str, folder: Path) -> str:
-    place = f"the data folder {str(folder)!r}{'' if folder.is_dir() else ' (which is not there)'}"
+def _explain_how_to_get(name: str, folder: Path) -> str:
+    """Say which files to put where."""
+    place = f"the data folder {str(folder)!r}{'' if folder.is_dir() else ' (which does not exist)'}"
     elsewhere = f"or name another folder with data= or {FOLDER_VARIABLE}"
     if name == "ethn":
         return (
             "ethn, the MSU ethnicity faces of Lu and Jain (2630 rows of 30 features, balanced), is "
-            "published nowhere: if you have it, put it as ethn.npz or ethn.mat with X and y (1 = "
+            "not published: if you have it, put it as ethn.npz or ethn.mat with X and y (1 = "
             f"positive) into {place}, {elsewhere}"
         )
     if name in _IMAGES:
@@ -267,6 +274,7 @@ def _how_to_get(name: str, folder: Path) -> str:
 
 
 def _read_table(name: str, folder: Path) -> dict[str, Any] | None:
+    """Read a table and check it against what it should be; None if the folder lacks it."""
     path, matlab = folder / f"{name}.npz", folder / f"{name}.mat"
     if path.is_file():
         arrays = read_npz(path, ("X", "y"), ("feature_names", "class_names", "categories"))
@@ -275,19 +283,20 @@ def _read_table(name: str, folder: Path) -> dict[str, Any] | None:
     else:
         return None
     table = _TABLES[name]
-    X = _checked_rows(path, arrays["X"], table)
-    y = _is_positive(path, np.ravel(arrays["y"]), arrays.get("class_names"), table.positive)
+    X = _check_rows(path, arrays["X"], table)
+    y = _find_positive(path, np.ravel(arrays["y"]), arrays.get("class_names"), table.positive)
     if len(X) != len(y):
         raise ValueError(f"{path} must hold one y per row; X has {len(X)} rows, y has {len(y)}.")
     names = arrays["feature_names"].tolist() if "feature_names" in arrays else None
     if name == "mushroom":
-        X, names = _one_hot(path, X, names, arrays.get("categories"))
+        X, names = _encode_one_hot(path, X, names, arrays.get("categories"))
     return {"X": X.astype(np.float32), "y": y.astype(np.int64), "feature_names": names}
 
 
-def _checked_rows(path: Path, X: Any, table: _Table) -> NDArray:
+def _check_rows(path: Path, X: Any, table: _Table) -> NDArray:
+    """Refuse rows of another shape, and values that are not finite numbers."""
     shapes = [(n_rows, table.n_columns) for n_rows in table.n_rows]
-    # What MATLAB calls sparse or a cell comes as no array of numbers.
+    # A sparse matrix or a cell of MATLAB does not come as an array of numbers.
     if not isinstance(X, np.ndarray) or X.dtype.kind not in "biuf" or X.shape not in shapes:
         raise ValueError(
             f"{path} must hold X as numbers of shape {' or '.join(map(str, shapes))}; "
@@ -298,10 +307,13 @@ def _checked_rows(path: Path, X: Any, table: _Table) -> NDArray:
     return X
 
 
-def _is_positive(
+def _find_positive(
     path: Path, y: NDArray, class_names: NDArray | None, positive: str
 ) -> NDArray[np.bool_]:
-    """Where y is 1 (and else 0, -1 or 2), or else the place of `positive` in `class_names`."""
+    """Return where y is positive: 1 against 0, -1 or 2, or the place of `positive` in a list.
+
+    A file that has the list, `class_names`, stores each class as its place in it.
+    """
     values = np.unique(y).tolist()
     if class_names is None:
         if values not in ([0, 1], [-1, 1], [1, 2]):
@@ -318,10 +330,10 @@ def _is_positive(
     return np.asarray(class_names[y.astype(int)] == positive)
 
 
-def _one_hot(
+def _encode_one_hot(
     path: Path, codes: NDArray, names: list[str] | None, categories: NDArray | None
 ) -> tuple[NDArray, list[str]]:
-    """One column per property and category, in the order of the file."""
+    """Make one column per property and category, in the order of the file."""
     if names is None or categories is None or not len(names) == len(categories) == codes.shape[1]:
         raise ValueError(
             f"{path} must hold codes with feature_names and categories for {codes.shape[1]} "
@@ -343,6 +355,7 @@ def _one_hot(
 
 
 def _read_images(name: str, folder: Path) -> dict[str, Any] | None:
+    """Read images and check them against what they should be; None if the folder lacks them."""
     path = folder / f"{name}.npz"
     if path.is_file():
         arrays = read_npz(path, ("X_train", "y_train", "X_test", "y_test"))
@@ -353,8 +366,8 @@ def _read_images(name: str, folder: Path) -> dict[str, Any] | None:
         path, arrays = original
     images = _IMAGES[name]
     for part, n in (("train", images.n_train), ("test", images.n_test)):
-        arrays[f"X_{part}"] = _checked_images(path, arrays[f"X_{part}"], (n, *images.shape))
-        arrays[f"y_{part}"] = _checked_digits(path, np.ravel(arrays[f"y_{part}"]), n)
+        arrays[f"X_{part}"] = _check_images(path, arrays[f"X_{part}"], (n, *images.shape))
+        arrays[f"y_{part}"] = _check_digits(path, np.ravel(arrays[f"y_{part}"]), n)
     return arrays
 
 
@@ -397,7 +410,8 @@ def _read_cifar10(folder: Path) -> tuple[Path, dict[str, NDArray]] | None:
     return None
 
 
-def _checked_images(path: Path, X: NDArray, shape: tuple[int, ...]) -> NDArray[np.uint8]:
+def _check_images(path: Path, X: NDArray, shape: tuple[int, ...]) -> NDArray[np.uint8]:
+    """Return images with channels first; refuse other shapes and types."""
     if len(shape) == 4 and X.shape == (shape[0], *shape[2:], shape[1]):
         X = np.ascontiguousarray(X.transpose(0, 3, 1, 2))  # channels came last
     if X.shape != shape or X.dtype != np.uint8:
@@ -408,7 +422,8 @@ def _checked_images(path: Path, X: NDArray, shape: tuple[int, ...]) -> NDArray[n
     return X
 
 
-def _checked_digits(path: Path, y: NDArray, n: int) -> NDArray[np.uint8]:
+def _check_digits(path: Path, y: NDArray, n: int) -> NDArray[np.uint8]:
+    """Refuse labels that are not digits, or not as many as there are images."""
     if y.shape != (n,) or not np.isin(y, range(10)).all():
         raise ValueError(
             f"{path} must hold {n} labels from 0 to 9; it has {len(y)}, "

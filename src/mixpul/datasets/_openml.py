@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["OPENML", "as_images", "as_table", "from_openml"]
+__all__ = ["OPENML", "as_images", "as_table", "fetch_arrays"]
 
 OPENML = {
     "mushroom": 24,
@@ -29,15 +29,15 @@ _BEGINNINGS = {
 _SECONDS_WITHOUT_ANSWER = 20
 
 
-def from_openml(name: str) -> dict[str, NDArray]:
-    """Get a data set by scikit-learn's fetcher, which keeps what it got in its own cache.
+def fetch_arrays(name: str) -> dict[str, NDArray]:
+    """Fetch a data set with scikit-learn, which keeps a copy in its own cache.
 
-    Raises ConnectionError if OpenML gives no usable answer.
+    Raises ConnectionError if OpenML does not return a usable answer.
     """
     from sklearn.datasets import fetch_openml
 
     try:
-        with _impatient():
+        with _limit_patience():
             X, target = fetch_openml(
                 data_id=OPENML[name],
                 return_X_y=True,
@@ -49,24 +49,24 @@ def from_openml(name: str) -> dict[str, NDArray]:
                 read_csv_kwargs={"dtype": None},
             )
     except (OSError, ValueError) as error:
-        raise ConnectionError(f"OpenML gave no usable answer ({error})") from error
+        raise ConnectionError(f"OpenML did not return a usable answer ({error})") from error
     return as_images(name, X, target) if name in _BEGINNINGS else as_table(name, X, target)
 
 
 def as_table(name: str, frame: Any, target: Any) -> dict[str, NDArray]:
-    """Arrays of a table: `X`, `y` (1 = positive, 0 = negative) and the names of its columns."""
+    """Return the arrays of a table: `X`, `y` (1 = positive, 0 = negative) and column names."""
     # OpenML escapes the question mark of the column 'bruises?'.
     feature_names = np.array([str(column).removesuffix("%3F") for column in frame.columns])
     if name == "mushroom":
-        columns = [np.unique(_texts(frame[c]), return_inverse=True) for c in frame.columns]
+        columns = [np.unique(_read_texts(frame[c]), return_inverse=True) for c in frame.columns]
         return {
             "X": np.column_stack([codes for _, codes in columns]).astype(np.uint8),
-            "y": (_texts(target) == "p").astype(np.uint8),
+            "y": (_read_texts(target) == "p").astype(np.uint8),
             "feature_names": feature_names,
             "categories": np.array(["".join(letters) for letters, _ in columns]),
         }
     X = frame.to_numpy(np.float32)
-    classes = _texts(target).astype(np.float64)  # some are written '1.'
+    classes = _read_texts(target).astype(np.float64)  # some are written '1.'
     if name == "twonorm":
         # OpenML numbers the classes 1 and 2, the file of KEEL 0 and 1: go by the distributions.
         positive = min(np.unique(classes), key=lambda value: float(X[classes == value].mean()))
@@ -76,10 +76,10 @@ def as_table(name: str, frame: Any, target: Any) -> dict[str, NDArray]:
 
 
 def as_images(name: str, frame: Any, target: Any) -> dict[str, NDArray]:
-    """Arrays of an image set, split as the original is."""
+    """Return the arrays of an image set, split as the original is."""
     n_train, shape, train_labels, test_labels, corner = _BEGINNINGS[name]
     X = frame.to_numpy(np.uint8)
-    y = _texts(target).astype(np.uint8)
+    y = _read_texts(target).astype(np.uint8)
     begins = ("".join(map(str, y[rows : rows + 10])) for rows in (0, n_train))
     if (*begins, *X[0, :3]) != (train_labels, test_labels, *corner):
         raise ValueError(
@@ -95,15 +95,15 @@ def as_images(name: str, frame: Any, target: Any) -> dict[str, NDArray]:
     }
 
 
-def _texts(column: Any) -> NDArray:
-    """A column as text without quotes; what the file marks '?' comes as missing."""
+def _read_texts(column: Any) -> NDArray:
+    """Return a column as text without quotes; '?' in the file was read as missing."""
     texts = column.astype(object).where(column.notna(), "?").astype(str)
     return np.array(texts.str.strip("'").tolist())
 
 
 @contextmanager
-def _impatient() -> Iterator[None]:
-    """Give up on a silent server, and let the error speak instead of a warning per attempt."""
+def _limit_patience() -> Iterator[None]:
+    """Give up on a silent server, and raise one error instead of a warning per attempt."""
     before = socket.getdefaulttimeout()
     socket.setdefaulttimeout(_SECONDS_WITHOUT_ANSWER)
     try:

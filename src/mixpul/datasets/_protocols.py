@@ -101,10 +101,10 @@ def make_pu(
     PUData(X of shape (1100, 57), 100 labeled positive, 1000 unlabeled, prior=0.394)
     """
     _, is_positive = split_labels(y, pos_label)
-    X = _indexable(X)
+    X = _make_indexable(X)
     _check_same_length(X, is_positive)
-    scheme = _checked_scheme(scheme, c, n_positive, n_unlabeled)
-    n_labeled = _n_labeled(int(is_positive.sum()), c, n_positive)
+    scheme = _choose_scheme(scheme, c, n_positive, n_unlabeled)
+    n_labeled = _count_labeled(int(is_positive.sum()), c, n_positive)
     generator = as_generator(random_state)
     labeled = generator.choice(np.flatnonzero(is_positive), n_labeled, replace=False)
     if scheme == "single":
@@ -142,7 +142,7 @@ def paper_split(
     >>> len(X_train), len(X_test)
     (2237, 959)
     """
-    X, y = _indexable(X), _indexable(y)
+    X, y = _make_indexable(X), _make_indexable(y)
     _check_same_length(X, y)
     rows = as_generator(random_state).permutation(X.shape[0])
     # Rounding down the float product is meant: 0.7 * 2630 is 1840.99..., and the paper has 1840.
@@ -152,9 +152,10 @@ def paper_split(
 
 
 def label_frequency(n_positive: int, n_unlabeled: int, prior: float) -> float:
-    r"""Share of all positives that are labeled, :math:`c = n_P / (n_P + \pi_U n_U)`.
+    r"""Return the share of all positives that are labeled, :math:`c = n_P / (n_P + \pi_U n_U)`.
 
-    `prior` is the share of positives among the unlabeled rows.
+    `prior` is the share of positives among the unlabeled rows. Without it c can only be estimated:
+    see `mixpul.priors.elkan_noto` and `mixpul.priors.tice`.
 
     Examples
     --------
@@ -168,7 +169,7 @@ def label_frequency(n_positive: int, n_unlabeled: int, prior: float) -> float:
 
 
 def population_prior(n_positive: int, n_unlabeled: int, prior: float) -> float:
-    r"""Share of positives among all rows, :math:`\pi = (n_P + \pi_U n_U) / (n_P + n_U)`.
+    r"""Return the share of positives in all rows, :math:`\pi = (n_P + \pi_U n_U) / (n_P + n_U)`.
 
     `prior` is the share of positives among the unlabeled rows. Holds for a single training
     set; in a case-control sample the population prior is `prior` itself.
@@ -185,7 +186,7 @@ def population_prior(n_positive: int, n_unlabeled: int, prior: float) -> float:
 
 
 def unlabeled_prior(population_prior: float, label_frequency: float) -> float:
-    r"""Share of positives among the unlabeled, :math:`\pi_U = \pi (1 - c) / (1 - c \pi)`.
+    r"""Return the share of positives in unlabeled rows, :math:`\pi_U = \pi (1 - c) / (1 - c \pi)`.
 
     Holds for a single training set with population prior :math:`\pi` and label frequency
     :math:`c`.
@@ -207,7 +208,7 @@ def unlabeled_prior(population_prior: float, label_frequency: float) -> float:
     return (population_prior - labeled_share) / (1 - labeled_share)
 
 
-def _indexable(rows: Any) -> Any:
+def _make_indexable(rows: Any) -> Any:
     """Make lists arrays and sparse matrices CSR, so that rows can be counted and taken."""
     if sparse.issparse(rows):
         return rows.tocsr()
@@ -215,6 +216,7 @@ def _indexable(rows: Any) -> Any:
 
 
 def _take(X: Any, rows: NDArray[np.intp]) -> Any:
+    """Return some rows of an array, a sparse matrix or a data frame."""
     return X.iloc[rows] if hasattr(X, "iloc") else X[rows]
 
 
@@ -225,9 +227,10 @@ def _check_same_length(X: Any, y: Any) -> None:
         )
 
 
-def _checked_scheme(
+def _choose_scheme(
     scheme: str | None, c: float | None, n_positive: int | None, n_unlabeled: int | None
 ) -> str:
+    """Return the scheme that goes with the given numbers; refuse those that contradict it."""
     if (c is None) == (n_positive is None):
         raise ValueError(
             "Say how many positives get labeled with either c (a share) or n_positive (a "
@@ -251,7 +254,8 @@ def _checked_scheme(
     return scheme
 
 
-def _n_labeled(n_available: int, c: float | None, n_positive: int | None) -> int:
+def _count_labeled(n_available: int, c: float | None, n_positive: int | None) -> int:
+    """Return how many positives get labeled."""
     if c is not None:
         if not 0 < c <= 1:
             raise ValueError(f"c must be a share above 0 and up to 1; got {c!r}.")

@@ -10,11 +10,11 @@ from typing import Any
 from numpy.typing import ArrayLike
 
 from mixpul.metrics._rates import METRICS, Metric, PURates
-from mixpul.metrics.checks import outside
+from mixpul.metrics.checks import explain_outside
 
 
 def pu_recall_score(y_true: ArrayLike, y_pred: ArrayLike, *, pos_label: Any = None) -> float:
-    """Share of the labeled positives that are predicted positive.
+    """Return the share of the labeled positives that are predicted positive.
 
     It estimates the recall among all positives if the labeled ones are a random sample of them.
 
@@ -41,7 +41,7 @@ def pu_recall_score(y_true: ArrayLike, y_pred: ArrayLike, *, pos_label: Any = No
 
 
 def flagged_share(y_true: ArrayLike, y_pred: ArrayLike, *, pos_label: Any = None) -> float:
-    """Share of the *unlabeled* rows that are predicted positive.
+    """Return the share of the *unlabeled* rows that are predicted positive.
 
     Labeled positives do not count. Of a perfect classifier it is the prior.
 
@@ -68,10 +68,10 @@ def flagged_share(y_true: ArrayLike, y_pred: ArrayLike, *, pos_label: Any = None
 
 
 def lee_liu_score(y_true: ArrayLike, y_pred: ArrayLike, *, pos_label: Any = None) -> float:
-    r"""Lee and Liu's score :math:`\gamma^2 / q`, recall squared by the flagged share.
+    r"""Return Lee and Liu's score :math:`\gamma^2 / q`, recall squared by the flagged share.
 
-    It is precision times recall divided by the prior, without anyone knowing the prior, and so
-    at most 1 / prior. Flagging every row gives 1, flagging at random the flagged share. It
+    It is precision times recall divided by the prior, and so at most 1 / prior; the prior itself
+    need not be known. Flagging every row gives 1, flagging at random the flagged share. It
     orders models by precision times recall, which is not the order of F1. The flagged share q is
     taken over the unlabeled rows, not over all rows as some do. It is 0 if no row is flagged.
 
@@ -100,7 +100,7 @@ def lee_liu_score(y_true: ArrayLike, y_pred: ArrayLike, *, pos_label: Any = None
 def pu_precision_score(
     y_true: ArrayLike, y_pred: ArrayLike, prior: float, *, pos_label: Any = None
 ) -> float:
-    r"""Share of positives among the flagged unlabeled rows, :math:`\pi\gamma / q`.
+    r"""Return the share of positives among the flagged unlabeled rows, :math:`\pi\gamma / q`.
 
     It is 0 if no row is flagged.
 
@@ -133,7 +133,7 @@ def pu_precision_score(
 def pu_f1_score(
     y_true: ArrayLike, y_pred: ArrayLike, prior: float, *, pos_label: Any = None
 ) -> float:
-    r"""Harmonic mean of precision and recall, :math:`2\pi\gamma / (\pi + q)`.
+    r"""Return the harmonic mean of precision and recall, :math:`2\pi\gamma / (\pi + q)`.
 
     Not clipped: a value outside [0, 1] comes with a warning.
 
@@ -164,7 +164,7 @@ def pu_f1_score(
 def pu_accuracy_score(
     y_true: ArrayLike, y_pred: ArrayLike, prior: float, *, pos_label: Any = None
 ) -> float:
-    r"""Share of right answers on unlabeled rows, :math:`2\pi\gamma + 1 - q - \pi`.
+    r"""Return the share of right answers on unlabeled rows, :math:`2\pi\gamma + 1 - q - \pi`.
 
     Not clipped: a value outside [0, 1] comes with a warning.
 
@@ -195,9 +195,9 @@ def pu_accuracy_score(
 def pu_balanced_accuracy_score(
     y_true: ArrayLike, y_pred: ArrayLike, prior: float, *, pos_label: Any = None
 ) -> float:
-    r"""Mean of recall and specificity, :math:`(\gamma + 1 - FPR) / 2`.
+    r"""Return the mean of recall and specificity, :math:`(\gamma + 1 - FPR) / 2`.
 
-    Without a prior models can be ordered by it all the same: by recall less flagged share.
+    Even without a prior it can order models, by recall less flagged share.
 
     Not clipped: a value outside [0, 1] comes with a warning.
 
@@ -228,7 +228,7 @@ def pu_balanced_accuracy_score(
 def pu_matthews_corrcoef(
     y_true: ArrayLike, y_pred: ArrayLike, prior: float, *, pos_label: Any = None
 ) -> float:
-    r"""Matthews correlation, :math:`\sqrt{\pi(1-\pi) / (q(1-q))}\,(\gamma - FPR)`.
+    r"""Return the Matthews correlation, :math:`\sqrt{\pi(1-\pi) / (q(1-q))}\,(\gamma - FPR)`.
 
     It is 0 if all rows or none are flagged.
 
@@ -261,7 +261,7 @@ def pu_matthews_corrcoef(
 def pu_false_positive_rate(
     y_true: ArrayLike, y_pred: ArrayLike, prior: float, *, pos_label: Any = None
 ) -> float:
-    r"""Share of the negatives that are predicted positive, :math:`(q - \pi\gamma) / (1 - \pi)`.
+    r"""Return the share of negatives predicted positive, :math:`(q - \pi\gamma) / (1 - \pi)`.
 
     Not clipped: a value outside [0, 1] comes with a warning.
 
@@ -292,9 +292,9 @@ def pu_false_positive_rate(
 def pu_zero_one_risk(
     y_true: ArrayLike, y_pred: ArrayLike, prior: float, *, pos_label: Any = None
 ) -> float:
-    r"""Share of wrong answers on unlabeled rows, :math:`2\pi(1-\gamma) + q - \pi`.
+    r"""Return the share of wrong answers on unlabeled rows, :math:`2\pi(1-\gamma) + q - \pi`.
 
-    It is 1 less `pu_accuracy_score`, and the quantity that unbiased PU learning minimises.
+    It is 1 minus `pu_accuracy_score`, and the quantity that unbiased PU learning minimises.
 
     Not clipped: a value outside [0, 1] comes with a warning.
 
@@ -325,13 +325,14 @@ def pu_zero_one_risk(
 def _score(
     name: str, y_true: ArrayLike, y_pred: ArrayLike, prior: float | None, pos_label: Any
 ) -> float:
+    """Count the rates and compute one metric; a warning points at the caller's caller."""
     rates = PURates.from_predictions(y_true, y_pred, prior, pos_label=pos_label)
     return score_rates(METRICS[name], rates, stacklevel=4)
 
 
 def score_rates(metric: Metric, rates: PURates, stacklevel: int = 3) -> float:
-    """The value of a metric, with a warning if it is one that the metric cannot have."""
+    """Return the value of a metric, with a warning if the metric cannot have it."""
     value = float(metric.of(rates))
-    if sentence := outside(metric.title, value, metric.low, metric.high, rates.prior):
+    if sentence := explain_outside(metric.title, value, metric.low, metric.high, rates.prior):
         warnings.warn(sentence, UserWarning, stacklevel=stacklevel)
     return value

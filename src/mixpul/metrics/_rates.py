@@ -9,15 +9,15 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import column_or_1d
 
-from mixpul._util.validation import split_labels
-from mixpul.metrics.checks import MEANING_OF_PRIOR, check_length, check_prior
+from mixpul._util.validation import check_length, list_values, split_labels
+from mixpul.metrics.checks import MEANING_OF_PRIOR, check_prior_range
 
 Numbers = float | NDArray[np.float64]
 
 
 @dataclass(frozen=True)
 class PURates:
-    r"""How often a classifier says "positive", and all that follows from it.
+    r"""Hold how often a classifier says "positive", and all that follows from it.
 
     With recall :math:`\gamma`, the flagged share q of the unlabeled rows and the prior
     :math:`\pi`, the unlabeled rows satisfy :math:`q = \pi\gamma + (1-\pi) FPR`. This gives
@@ -50,7 +50,7 @@ class PURates:
 
     def __post_init__(self) -> None:
         if self.prior is not None and np.ndim(self.prior) == 0:
-            check_prior(float(self.prior))
+            check_prior_range(float(self.prior))
 
     @classmethod
     def from_predictions(
@@ -79,18 +79,18 @@ class PURates:
     @property
     def false_positive_rate(self) -> Numbers:
         """Share of the negatives that are predicted positive, (q - pi recall) / (1 - pi)."""
-        prior = self._known_prior()
+        prior = self._require_prior()
         return (self.flagged - prior * self.recall) / (1 - prior)
 
     @property
     def precision(self) -> Numbers:
         """Share of positives among the unlabeled rows predicted positive, pi recall / q."""
-        return _ratio(self._known_prior() * self.recall, self.flagged)
+        return _ratio(self._require_prior() * self.recall, self.flagged)
 
     @property
     def f1(self) -> Numbers:
         """Harmonic mean of precision and recall, 2 pi recall / (pi + q)."""
-        prior = self._known_prior()
+        prior = self._require_prior()
         return 2 * prior * self.recall / (prior + self.flagged)
 
     @property
@@ -106,7 +106,7 @@ class PURates:
     @property
     def matthews_corrcoef(self) -> Numbers:
         """Correlation of truth and prediction, sqrt(pi (1 - pi) / (q (1 - q))) (recall - FPR)."""
-        prior = self._known_prior()
+        prior = self._require_prior()
         # recall - FPR is (recall - q) / (1 - pi), which is exactly 0 if all or no rows are flagged.
         spread = np.sqrt(self.flagged * (1 - self.flagged))
         return _ratio((self.recall - self.flagged) * np.sqrt(prior / (1 - prior)), spread)
@@ -114,7 +114,7 @@ class PURates:
     @property
     def zero_one_risk(self) -> Numbers:
         """Share of wrong answers on unlabeled rows, 2 pi (1 - recall) + q - pi."""
-        prior = self._known_prior()
+        prior = self._require_prior()
         return 2 * prior * (1 - self.recall) + self.flagged - prior
 
     @property
@@ -128,7 +128,7 @@ class PURates:
         Solves :math:`\gamma_{seen} = b\gamma + (1-b) FPR` and :math:`q = \pi\gamma + (1-\pi) FPR`
         (Jain et al. 2017; Ramola et al. 2019). The purity b must exceed the prior.
         """
-        prior = self._known_prior()
+        prior = self._require_prior()
         if not (np.all(purity > prior) and purity <= 1):
             raise ValueError(
                 "purity must be the share of true positives among the labeled ones, above the "
@@ -137,7 +137,8 @@ class PURates:
         recall = ((1 - prior) * self.recall - (1 - purity) * self.flagged) / (purity - prior)
         return replace(self, recall=recall)
 
-    def _known_prior(self) -> Numbers:
+    def _require_prior(self) -> Numbers:
+        """Return the prior, or say which rates do without."""
         if self.prior is None:
             raise ValueError(
                 f"{MEANING_OF_PRIOR}, above 0 and below 1; got None. recall, flagged_share and "
@@ -147,7 +148,7 @@ class PURates:
 
 
 def _ratio(numerator: Numbers, denominator: Numbers) -> Numbers:
-    """Quotient with 0 / 0 = 0, as scikit-learn has it for predictors that flag nothing."""
+    """Return the quotient with 0 / 0 = 0, as scikit-learn does for predictors that flag nothing."""
     with np.errstate(divide="ignore", invalid="ignore"):
         ratio = np.where(np.equal(numerator, 0), 0.0, np.divide(numerator, denominator))
     return ratio if ratio.ndim else float(ratio)
@@ -193,7 +194,7 @@ def find_metric(metric: MetricLike, prior: float | None, also: tuple[str, ...] =
             f"metric must be one of {names}, or a function of PURates; got {metric!r}."
         )
     if prior is not None:
-        check_prior(prior)
+        check_prior_range(prior)
     elif found.needs_prior:
         raise ValueError(f"{MEANING_OF_PRIOR}; {metric!r} cannot do without. Got None.")
     return found
@@ -212,13 +213,14 @@ def read_predictions(
         predicted = np.array(predicted.tolist())
     check_length(predicted, is_positive, "predictions")
     seen = set(predicted.tolist())
+    # A mask of rows predicted positive is not compared with labels: False and True equal 0 and 1.
     is_mask = predicted.dtype == bool and values.dtype != bool
     if not is_mask and seen <= set(values.tolist()):
         return is_positive, np.asarray(predicted == values[1])
     if seen <= {0, 1}:
         return is_positive, np.asarray(predicted == 1)
-    listed = ", ".join(map(repr, sorted(seen, key=str)[:5])) + (", ..." if len(seen) > 5 else "")
     raise ValueError(
-        f"Predictions must be the labels {values.tolist()} or 0 and 1; got {listed}. "
-        "If these are scores, cut them first: scores > threshold."
+        f"Predictions must be the labels {values.tolist()} or 0 and 1; "
+        f"got {list_values(sorted(seen, key=str))}. "
+        "If these are scores, compare them with a threshold first: scores > threshold."
     )

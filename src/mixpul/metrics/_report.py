@@ -1,4 +1,4 @@
-"""Everything that can be said of a classifier without negatives, with doubts in words."""
+"""Everything that can be said of a classifier without negatives, and what is doubtful about it."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -7,25 +7,20 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import ndtri
 
+from mixpul._util.json_values import to_plain
 from mixpul._util.random import RandomStateLike, as_generator
-from mixpul._util.validation import split_labels
+from mixpul._util.validation import check_scores, split_labels
 from mixpul.metrics._rates import METRICS, PURates
 from mixpul.metrics.checks import (
     check_enough_rows,
     check_level,
-    check_prior,
+    check_prior_range,
     check_prior_se,
-    checked_scores,
-    few_positives,
-    impossible,
-    why_impossible,
+    describe_outside,
+    explain_few_positives,
+    explain_prior_too_large,
 )
-from mixpul.metrics.intervals import (
-    RANKING,
-    check_bootstrap,
-    percentile_estimate,
-    resampled_rates,
-)
+from mixpul.metrics.intervals import RANKING, check_bootstrap, percentile_estimate, resample_rates
 from mixpul.metrics.ranking import Estimate, delong
 
 
@@ -42,7 +37,7 @@ def pu_report(
     pos_label: Any = None,
     random_state: RandomStateLike = 0,
 ) -> dict[str, Any]:
-    """All metrics of held-out scores with their intervals, and what is doubtful about them.
+    """Compute all metrics of held-out scores with their intervals, and say what is doubtful.
 
     Parameters
     ----------
@@ -91,53 +86,72 @@ def pu_report(
     'All scores are the same, 0.3: nothing is ranked.'
     """
     _, is_positive = split_labels(y, pos_label)
-    scores = checked_scores(scores, is_positive)
+    scores = check_scores(scores, is_positive)
     check_enough_rows(is_positive)
     check_level(level)
     check_bootstrap(n_bootstrap)
+    _check_prior_settings(prior, prior_se, posterior)
+    rates = PURates.from_masks(is_positive, scores > threshold, prior)
+    resampled = resample_rates(
+        rates, is_positive, prior_se, n_bootstrap, as_generator(random_state)
+    )
+    estimates = _estimate_aucs(is_positive, scores, prior, prior_se, level)
+    estimates |= _estimate_metrics(rates, resampled, level)
+    calibration, miscalibrated = _check_calibration(is_positive, posterior, prior, prior_se, level)
+    content = {
+        "n_positive": int(is_positive.sum()),
+        "n_unlabeled": int((~is_positive).sum()),
+        "threshold": float(threshold),
+        "prior": None if prior is None else float(prior),
+        "prior_se": float(prior_se),
+        "level": float(level),
+        "n_bootstrap": int(n_bootstrap),
+        "metrics": estimates,
+        "calibration": calibration,
+        "warnings": [
+            *_doubt_ranking(scores, estimates["pu_auc"]),
+            *_doubt_threshold(scores, rates, threshold),
+            *filter(None, [explain_few_positives(is_positive)]),
+            *_doubt_ranges(estimates, prior),
+            *miscalibrated,
+        ],
+    }
+    return dict(to_plain(content))
+
+
+def _check_prior_settings(prior: float | None, prior_se: float, posterior: Any) -> None:
     if prior is not None:
-        check_prior(prior)
+        check_prior_range(prior)
     elif prior_se or posterior is not None:
         raise ValueError("prior_se and posterior can only be used with a prior; got none.")
     check_prior_se(prior_se, prior)
 
-    rates = PURates.from_masks(is_positive, scores > threshold, prior)
+
+def _estimate_aucs(
+    is_positive: NDArray[np.bool_],
+    scores: NDArray[np.float64],
+    prior: float | None,
+    prior_se: float,
+    level: float,
+) -> dict[str, Estimate]:
+    """Estimate the PU-AUC, and with a prior the AUC against negatives."""
     aucs = {"pu_auc": delong(is_positive, scores, 0.0, 0.0, level)}
     if prior is not None:
         aucs["corrected_auc"] = delong(is_positive, scores, prior, prior_se, level)
-    resampled = resampled_rates(
-        rates, is_positive, prior_se, n_bootstrap, as_generator(random_state)
-    )
-    estimates = aucs | {
+    return aucs
+
+
+def _estimate_metrics(rates: PURates, resampled: PURates, level: float) -> dict[str, Estimate]:
+    """Estimate every metric of predictions that the rates allow."""
+    return {
         name: percentile_estimate(float(metric.of(rates)), metric.of(resampled), level)
         for name, metric in METRICS.items()
-        if prior is not None or not metric.needs_prior
-    }
-    calibration, doubts = _calibration(is_positive, posterior, prior, prior_se, level)
-    return {
-        "n_positive": int(is_positive.sum()),
-        "n_unlabeled": int((~is_positive).sum()),
-        "threshold": _plain(threshold),
-        "prior": _plain(prior),
-        "prior_se": _plain(prior_se),
-        "level": _plain(level),
-        "n_bootstrap": int(n_bootstrap),
-        "metrics": {
-            name: {field: _plain(number) for field, number in estimate._asdict().items()}
-            for name, estimate in estimates.items()
-        },
-        "calibration": calibration,
-        "warnings": [
-            *_ranking_doubts(scores, aucs["pu_auc"]),
-            *_cut_doubts(scores, rates, threshold),
-            *filter(None, [few_positives(is_positive)]),
-            *_range_doubts(estimates, prior),
-            *doubts,
-        ],
+        if rates.prior is not None or not metric.needs_prior
     }
 
 
-def _ranking_doubts(scores: NDArray[np.float64], auc: Estimate) -> Iterator[str]:
+def _doubt_ranking(scores: NDArray[np.float64], auc: Estimate) -> Iterator[str]:
+    """Yield what makes the order of the rows doubtful."""
     interval = f"{auc.value:.3g}, from {auc.low:.3g} to {auc.high:.3g}"
     if scores.min() == scores.max():
         yield f"All scores are the same, {scores[0]:g}: nothing is ranked."
@@ -155,72 +169,75 @@ def _ranking_doubts(scores: NDArray[np.float64], auc: Estimate) -> Iterator[str]
         )
 
 
-def _cut_doubts(scores: NDArray[np.float64], rates: PURates, threshold: float) -> Iterator[str]:
+def _doubt_threshold(
+    scores: NDArray[np.float64], rates: PURates, threshold: float
+) -> Iterator[str]:
+    """Yield what makes the predictions doubtful: all of them are alike."""
     if rates.recall == rates.flagged == 1:
         looks_like_shares = threshold == 0 and scores.max() <= 1
         yield f"It calls every row positive: all scores are above the threshold {threshold:g}." + (
-            " If they are probabilities, cut at 0.5." if looks_like_shares else ""
+            " If they are probabilities, use the threshold 0.5." if looks_like_shares else ""
         )
     elif rates.recall == rates.flagged == 0:
         yield f"It calls no row positive: no score is above the threshold {threshold:g}."
 
 
-def _range_doubts(estimates: dict[str, Estimate], prior: float | None) -> Iterator[str]:
-    """One sentence per impossible value, and once what it means."""
-    found = []
+def _doubt_ranges(estimates: dict[str, Estimate], prior: float | None) -> Iterator[str]:
+    """Yield one sentence on all impossible values: each of them, and once what they mean."""
+    sentences = []
     for name, estimate in estimates.items():
         if name in RANKING:
             title, low, high = RANKING[name], 0.0, 1.0
         else:
             _, title, low, high, *_ = METRICS[name]
-        found.append(impossible(title, estimate.value, low, high))
-    if sentences := list(filter(None, found)):
-        yield " ".join([*sentences, why_impossible(prior)])
+        sentences.append(describe_outside(title, estimate.value, low, high))
+    if outside := list(filter(None, sentences)):
+        yield " ".join([*outside, explain_prior_too_large(prior)])
 
 
-def _calibration(
+def _check_calibration(
     is_positive: NDArray[np.bool_],
     posterior: ArrayLike | None,
     prior: float | None,
     prior_se: float,
     level: float,
 ) -> tuple[dict[str, Any], list[str]]:
-    """Check what must hold of P(y = 1 | x) = prior * r over the unlabeled rows, r = p+ / p_u."""
+    """Check what must hold of P(y = 1 | x) = prior * r over the unlabeled rows, r = p+ / p_u.
+
+    Its mean is the prior, so that r has mean 1, and it is a probability, so that r is at most
+    1 / prior. Returns the numbers, and a sentence for each check that failed.
+    """
     if prior is None or posterior is None:
         needs = (
             "These checks need prior= and posterior=, estimates of P(y = 1 | x) among the "
             "unlabeled rows; scores that only rank cannot be calibrated."
         )
         return {"checked": False, "needs": needs}, []
-    posterior = checked_scores(posterior, is_positive, "posterior")
+    posterior = check_scores(posterior, is_positive, "posterior")
     unlabeled = posterior[~is_positive]
     mean, se = float(unlabeled.mean()), float(unlabeled.std(ddof=1) / np.sqrt(len(unlabeled)))
+    margin = float(ndtri((1 + level) / 2)) * np.hypot(se, prior_se) + 1e-9
+    n_impossible = int(((posterior < 0) | (posterior > 1 + 1e-9)).sum())
+    numbers = {
+        "checked": True,
+        "mean_posterior": mean,
+        "mean_posterior_se": se,
+        "mean_ratio": mean / prior,
+        "largest_ratio": float(posterior.max() / prior),
+        "largest_possible_ratio": float(1 / prior),
+        "n_impossible": n_impossible,
+    }
     doubts = []
-    if not abs(mean - prior) <= float(ndtri((1 + level) / 2)) * np.hypot(se, prior_se) + 1e-9:
+    if not abs(mean - prior) <= margin:  # "not", so that a mean of NaN is doubted, too
         doubts.append(
             f"The posterior has mean {mean:.3g} +- {se:.2g} over the unlabeled rows where the "
             f"prior says {prior:.3g} (so the density ratio has mean {mean / prior:.3g}, not 1): it "
             "is not calibrated, or the prior is wrong."
         )
-    n_impossible = int(((posterior < 0) | (posterior > 1 + 1e-9)).sum())
     if n_impossible:
         doubts.append(
             f"The posterior is outside [0, 1] in {n_impossible} of {len(posterior)} rows: the "
             f"density ratio goes up to {posterior.max() / prior:.3g}, where 1 / prior = "
             f"{1 / prior:.3g} is the most there can be."
         )
-    checks = {
-        "checked": True,
-        "mean_posterior": _plain(mean),
-        "mean_posterior_se": _plain(se),
-        "mean_ratio": _plain(mean / prior),
-        "largest_ratio": _plain(posterior.max() / prior),
-        "largest_possible_ratio": _plain(1 / prior),
-        "n_impossible": n_impossible,
-    }
-    return checks, doubts
-
-
-def _plain(number: float | None) -> float | None:
-    """A Python float; None for what JSON has no number for."""
-    return None if number is None or not np.isfinite(number) else float(number)
+    return numbers, doubts

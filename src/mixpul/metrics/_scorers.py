@@ -10,14 +10,15 @@ from numpy.typing import ArrayLike
 from mixpul._util.validation import split_labels
 from mixpul.metrics._predictions import score_rates
 from mixpul.metrics._rates import MetricLike, PURates, find_metric
-from mixpul.metrics.intervals import RANKING, check_ranking
+from mixpul.metrics.intervals import RANKING, check_auc_needs
 from mixpul.metrics.ranking import corrected_auc_score, pu_auc_score
 
 
 def pu_auc_scorer(estimator: Any, X: Any, y: ArrayLike) -> float:
-    """PU-AUC of a fitted classifier, for ``scoring=`` in `cross_val_score` and `GridSearchCV`.
+    """Compute the PU-AUC of a fitted classifier.
 
-    The last of the estimator's `classes_` counts as labeled positive.
+    For ``scoring=`` in `cross_val_score` and `GridSearchCV`. The last of the estimator's `classes_`
+    counts as labeled positive.
 
     Examples
     --------
@@ -31,7 +32,7 @@ def pu_auc_scorer(estimator: Any, X: Any, y: ArrayLike) -> float:
     >>> bool(cross_val_score(model, pu.X, pu.s, scoring=pu_auc_scorer).mean() > 0.6)
     True
     """
-    return pu_auc_score(y, _scores(estimator, X), pos_label=estimator.classes_[-1])
+    return pu_auc_score(y, _score_rows(estimator, X), pos_label=estimator.classes_[-1])
 
 
 def pu_scorer(
@@ -77,7 +78,7 @@ def pu_scorer(
     True
     """
     if isinstance(metric, str) and metric in RANKING:
-        check_ranking(metric, prior)
+        check_auc_needs(metric, prior)
     else:
         find_metric(metric, prior, also=tuple(RANKING))
     return _PUScorer(metric, prior)
@@ -93,10 +94,10 @@ class _PUScorer:
     def __call__(self, estimator: Any, X: Any, y: ArrayLike) -> float:
         positive = estimator.classes_[-1]
         if self.metric == "pu_auc":
-            return pu_auc_score(y, _scores(estimator, X), pos_label=positive)
+            return pu_auc_score(y, _score_rows(estimator, X), pos_label=positive)
         if self.metric == "corrected_auc":
             assert self.prior is not None
-            return corrected_auc_score(y, _scores(estimator, X), self.prior, pos_label=positive)
+            return corrected_auc_score(y, _score_rows(estimator, X), self.prior, pos_label=positive)
         metric = find_metric(self.metric, self.prior)
         _, is_positive = split_labels(y, positive)
         is_flagged = np.asarray(estimator.predict(X)) == positive
@@ -107,7 +108,8 @@ class _PUScorer:
         return f"pu_scorer({self.metric!r}, prior={self.prior!r})"
 
 
-def _scores(estimator: Any, X: Any) -> Any:
+def _score_rows(estimator: Any, X: Any) -> Any:
+    """Return the scores of the last class, logits if the estimator has them."""
     if hasattr(estimator, "decision_function"):
         return estimator.decision_function(X)
     return estimator.predict_proba(X)[:, -1]

@@ -8,17 +8,16 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from mixpul._util.random import RandomStateLike, as_generator
-from mixpul._util.validation import split_labels
+from mixpul._util.validation import check_scores, split_labels
 from mixpul.metrics._rates import MetricLike, Numbers, PURates, find_metric, read_predictions
 from mixpul.metrics.checks import (
     MEANING_OF_PRIOR,
     check_enough_rows,
     check_level,
-    check_prior,
+    check_prior_range,
     check_prior_se,
-    checked_scores,
-    few_positives,
-    outside,
+    explain_few_positives,
+    explain_outside,
 )
 from mixpul.metrics.ranking import Estimate, corrected_auc, pu_auc
 
@@ -38,7 +37,7 @@ def pu_interval(
     pos_label: Any = None,
     random_state: RandomStateLike = None,
 ) -> Estimate:
-    """A metric with its standard error and percentile interval, by the bootstrap.
+    """Estimate a metric with its standard error and percentile interval, by the bootstrap.
 
     Labeled positives and unlabeled rows are resampled separately, as they were drawn. Of 0/1
     predictions a resample is two counts, which are drawn as such (they are binomial): the work
@@ -101,87 +100,90 @@ def pu_interval(
     check_prior_se(prior_se, prior)
     generator = as_generator(random_state)
     if isinstance(metric, str) and metric in RANKING:
-        check_ranking(metric, prior, threshold)
+        check_auc_needs(metric, prior, threshold)
         _, is_positive = split_labels(y_true, pos_label)
-        scores = checked_scores(y_pred, is_positive)
+        scores = check_scores(y_pred, is_positive)
         check_enough_rows(is_positive)
         title, low, high = RANKING[metric], 0.0, 1.0
         used = prior if metric == "corrected_auc" else None
-        priors = resampled_prior(used, prior_se, n_bootstrap, generator)
-        plain = np.fromiter(resampled_auc(is_positive, scores, n_bootstrap, generator), float)
+        priors = resample_prior(used, prior_se, n_bootstrap, generator)
+        plain = np.fromiter(resample_auc(is_positive, scores, n_bootstrap, generator), float)
         value = corrected_auc(pu_auc(is_positive, scores), used or 0.0)
         draws = corrected_auc(plain, 0.0 if priors is None else priors)
     else:
         of, title, low, high, *_ = find_metric(metric, prior, also=tuple(RANKING))
-        is_positive, is_flagged = flagged_rows(y_true, y_pred, threshold, pos_label)
+        is_positive, is_flagged = find_flagged(y_true, y_pred, threshold, pos_label)
         check_enough_rows(is_positive)
         rates = PURates.from_masks(is_positive, is_flagged, prior)
         value = float(of(rates))
-        draws = of(resampled_rates(rates, is_positive, prior_se, n_bootstrap, generator))
-    doubts = few_positives(is_positive), outside(title, value, low, high, prior)
+        draws = of(resample_rates(rates, is_positive, prior_se, n_bootstrap, generator))
+    doubts = explain_few_positives(is_positive), explain_outside(title, value, low, high, prior)
     for sentence in filter(None, doubts):
         warnings.warn(sentence, UserWarning, stacklevel=2)
     return percentile_estimate(value, draws, level)
 
 
 def check_bootstrap(n_bootstrap: int) -> None:
+    """Refuse so few resamples that they have no spread."""
     if n_bootstrap < 2:
         raise ValueError(f"n_bootstrap must be at least 2, better 1000; got {n_bootstrap!r}.")
 
 
-def check_ranking(metric: str, prior: float | None, threshold: float | None = None) -> None:
+def check_auc_needs(metric: str, prior: float | None, threshold: float | None = None) -> None:
+    """Refuse a threshold, and the corrected AUC without a prior."""
     if threshold is not None:
-        raise ValueError(f"{metric!r} ranks scores and cuts nowhere; leave threshold out.")
+        raise ValueError(f"{metric!r} ranks scores without a threshold; leave threshold out.")
     if prior is not None:
-        check_prior(prior)
+        check_prior_range(prior)
     elif metric == "corrected_auc":
         raise ValueError(f"{MEANING_OF_PRIOR}; {metric!r} cannot do without. Got None.")
 
 
-def flagged_rows(
+def find_flagged(
     y_true: ArrayLike, y_pred: ArrayLike, threshold: float | None, pos_label: Any
 ) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
-    """Masks of the labeled positives and of the rows predicted positive."""
+    """Return the masks of labeled positives and of rows predicted positive."""
     if threshold is None:
         return read_predictions(y_true, y_pred, pos_label)
     _, is_positive = split_labels(y_true, pos_label)
-    return is_positive, checked_scores(y_pred, is_positive) > threshold
+    return is_positive, check_scores(y_pred, is_positive) > threshold
 
 
-def resampled_rates(
+def resample_rates(
     rates: PURates,
     is_positive: NDArray[np.bool_],
     prior_se: float,
     n_bootstrap: int,
     generator: np.random.Generator,
 ) -> PURates:
-    """Rates of all resamples at once, as arrays of shape (n_bootstrap,)."""
+    """Draw the rates of all resamples at once, as arrays of shape (n_bootstrap,)."""
     n_positive = int(is_positive.sum())
     n_unlabeled = len(is_positive) - n_positive
     return PURates(
         generator.binomial(n_positive, rates.recall, n_bootstrap) / n_positive,
         generator.binomial(n_unlabeled, rates.flagged, n_bootstrap) / n_unlabeled,
-        resampled_prior(rates.prior, prior_se, n_bootstrap, generator),
+        resample_prior(rates.prior, prior_se, n_bootstrap, generator),
     )
 
 
-def resampled_prior(
+def resample_prior(
     prior: Any, prior_se: float, n_bootstrap: int, generator: np.random.Generator
 ) -> Numbers | None:
+    """Draw a prior for each resample; one that is known exactly stays as it is."""
     if prior is None or not prior_se:
         return prior
-    # A Beta and not a normal distribution: a share outside (0, 1) would be no share.
+    # A Beta and not a normal distribution: all its draws are shares between 0 and 1.
     weight = prior * (1 - prior) / prior_se**2 - 1
     return generator.beta(prior * weight, (1 - prior) * weight, n_bootstrap)
 
 
-def resampled_auc(
+def resample_auc(
     is_positive: NDArray[np.bool_],
     scores: NDArray[np.float64],
     n_bootstrap: int,
     generator: np.random.Generator,
 ) -> Iterator[float]:
-    """PU-AUC of one resample after the other; sorted once, then counted."""
+    """Yield the PU-AUC of one resample after the other; rows are sorted once, then counted."""
     distinct, place = np.unique(scores, return_inverse=True)
     positive, unlabeled = place[is_positive], place[~is_positive]
     for _ in range(n_bootstrap):
@@ -194,6 +196,7 @@ def resampled_auc(
 
 
 def percentile_estimate(value: float, draws: Numbers, level: float) -> Estimate:
+    """Return a value with the standard error and the percentiles of its resamples."""
     tail = (1 - level) / 2
     # No interpolation: a resample may be infinite (precision if no unlabeled row is flagged).
     low, high = np.quantile(draws, [tail, 1 - tail], method="inverted_cdf")

@@ -8,15 +8,14 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.special import ndtri
 from scipy.stats import rankdata
 
-from mixpul._util.validation import split_labels
+from mixpul._util.validation import check_scores, split_labels
 from mixpul.metrics.checks import (
     check_auc_prior,
     check_enough_rows,
     check_level,
     check_prior_se,
-    checked_scores,
-    few_positives,
-    outside,
+    explain_few_positives,
+    explain_outside,
 )
 
 
@@ -45,7 +44,7 @@ class Estimate(NamedTuple):
 
 
 def pu_auc_score(is_positive: ArrayLike, scores: ArrayLike, *, pos_label: Any = None) -> float:
-    """Share of (labeled positive, unlabeled) pairs in which the positive scores higher.
+    """Return the share of (labeled positive, unlabeled) pairs in which the positive scores higher.
 
     Ties count half. For a fixed set of rows, models are in the same order by this score as by
     the AUC against true negatives, up to sampling error, so it selects models without a class
@@ -71,16 +70,16 @@ def pu_auc_score(is_positive: ArrayLike, scores: ArrayLike, *, pos_label: Any = 
     0.833...
     """
     _, is_positive = split_labels(is_positive, pos_label)
-    return pu_auc(is_positive, checked_scores(scores, is_positive))
+    return pu_auc(is_positive, check_scores(scores, is_positive))
 
 
 def corrected_auc_score(
     is_positive: ArrayLike, scores: ArrayLike, prior: float, *, pos_label: Any = None
 ) -> float:
-    r"""AUC against true negatives, :math:`(AUC_{PU} - \pi/2) / (1 - \pi)`.
+    r"""Return the AUC against true negatives, :math:`(AUC_{PU} - \pi/2) / (1 - \pi)`.
 
-    Right on average if the labeled positives are a random sample of all positives. The value is
-    never clipped: one outside [0, 1] comes with a warning.
+    It is right on average if the labeled positives are a random sample of all positives. The value
+    is never clipped: one outside [0, 1] comes with a warning.
 
     Parameters
     ----------
@@ -106,8 +105,8 @@ def corrected_auc_score(
     """
     _, is_positive = split_labels(is_positive, pos_label)
     check_auc_prior(prior)
-    auc = corrected_auc(pu_auc(is_positive, checked_scores(scores, is_positive)), prior)
-    if sentence := outside("corrected AUC", auc, 0, 1, prior):
+    auc = corrected_auc(pu_auc(is_positive, check_scores(scores, is_positive)), prior)
+    if sentence := explain_outside("corrected AUC", auc, 0, 1, prior):
         warnings.warn(sentence, UserWarning, stacklevel=2)
     return auc
 
@@ -121,7 +120,7 @@ def auc_interval(
     level: float = 0.95,
     pos_label: Any = None,
 ) -> Estimate:
-    r"""AUC with its standard error and confidence interval, by the method of DeLong.
+    r"""Estimate the AUC with its standard error and confidence interval, as DeLong does.
 
     With structural components :math:`V_i` of the positives and :math:`W_j` of the unlabeled rows
     the PU-AUC has variance :math:`v = var(V)/n_P + var(W)/n_U`, and the corrected AUC
@@ -164,19 +163,23 @@ def auc_interval(
     0.911 +- 0.166, from 0.586 to 1.237
     """
     _, is_positive = split_labels(is_positive, pos_label)
-    scores = checked_scores(scores, is_positive)
+    scores = check_scores(scores, is_positive)
     check_auc_prior(prior)
     check_prior_se(prior_se)
     check_level(level)
     check_enough_rows(is_positive)
     estimate = delong(is_positive, scores, prior, prior_se, level)
-    doubts = few_positives(is_positive), outside("corrected AUC", estimate.value, 0, 1, prior)
+    doubts = (
+        explain_few_positives(is_positive),
+        explain_outside("corrected AUC", estimate.value, 0, 1, prior),
+    )
     for sentence in filter(None, doubts):
         warnings.warn(sentence, UserWarning, stacklevel=2)
     return estimate
 
 
 def pu_auc(is_positive: NDArray[np.bool_], scores: NDArray[np.float64]) -> float:
+    """Return the PU-AUC of scores that were checked, by the sum of the positives' ranks."""
     n_positive = int(is_positive.sum())
     n_pairs = n_positive * (len(scores) - n_positive)
     rank_sum = float(rankdata(scores)[is_positive].sum())
@@ -184,7 +187,7 @@ def pu_auc(is_positive: NDArray[np.bool_], scores: NDArray[np.float64]) -> float
 
 
 def corrected_auc(pu_auc: Any, prior: Any) -> Any:
-    """The equation itself, for numbers and for arrays of them."""
+    """Compute the equation itself, for numbers and for arrays of them."""
     return (pu_auc - prior / 2) / (1 - prior)
 
 
@@ -195,7 +198,7 @@ def delong(
     prior_se: float,
     level: float,
 ) -> Estimate:
-    """What `auc_interval` returns, without its checks and warnings."""
+    """Return what `auc_interval` returns, without its checks and warnings."""
     plain = pu_auc(is_positive, scores)
     auc = corrected_auc(plain, prior)
     variance = _delong_variance(is_positive, scores) / (1 - prior) ** 2
@@ -206,6 +209,7 @@ def delong(
 
 
 def _delong_variance(is_positive: NDArray[np.bool_], scores: NDArray[np.float64]) -> float:
+    """Return the variance of the PU-AUC: that of the components of each kind over its rows."""
     positive, unlabeled = components(is_positive, scores)
     return float(positive.var(ddof=1) / len(positive) + unlabeled.var(ddof=1) / len(unlabeled))
 
@@ -213,7 +217,11 @@ def _delong_variance(is_positive: NDArray[np.bool_], scores: NDArray[np.float64]
 def components(
     is_positive: NDArray[np.bool_], scores: NDArray
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """DeLong's structural components: each row's rank among all rows less that in its group."""
+    """Return DeLong's structural components, of the positives and of the unlabeled rows.
+
+    A row's component is the share of the other kind that it wins against: its rank among all rows
+    less its rank in its group counts them, at the cost of a sort instead of all pairs.
+    """
     ranks = rankdata(scores)
     n_positive = int(is_positive.sum())
     positive = (ranks[is_positive] - rankdata(scores[is_positive])) / (len(scores) - n_positive)

@@ -1,4 +1,4 @@
-"""Where to cut scores: by a formula, by the prior, or by the best value of a metric."""
+"""Thresholds of scores: by a formula, by the prior, or by the best value of a metric."""
 
 import warnings
 from typing import Any
@@ -6,23 +6,25 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from mixpul._util.validation import split_labels
+from mixpul._util.validation import check_scores, split_labels
 from mixpul.metrics._rates import MetricLike, PURates, find_metric
-from mixpul.metrics.checks import check_prior, checked_scores, outside
+from mixpul.metrics.checks import check_prior_range, explain_outside
 
+# Metrics that one kind of error does not touch.
 TRIVIAL = ("recall", "flagged_share", "precision", "false_positive_rate")
+# Metrics that divide by the flagged share.
 RATIOS = ("matthews_corrcoef", "lee_liu")
 
 
 def accuracy_threshold(prior: float, *, population_prior: float | None = None) -> float:
-    r"""Score above which predicting "positive" gives the highest accuracy.
+    r"""Compute the score above which predicting "positive" gives the highest accuracy.
 
     For scores :math:`g = p_+ / (p_+ + p_u)`, the optimum of the squared or the log loss on equally
-    many positives and unlabeled rows. With :math:`k = (1-\pi_t) / \pi_t` the density ratio
-    :math:`p_+ / p_u` to cut at is :math:`r = k / (1 - \pi_U + k \pi_U)`, and the score
+    many positives and unlabeled rows. With :math:`k = (1-\pi_t) / \pi_t` the threshold of the
+    density ratio :math:`p_+ / p_u` is :math:`r = k / (1 - \pi_U + k \pi_U)`, and that of the score
     :math:`r / (1 + r)`. It holds for scores that are g. The margin term stretches scores
     away from 0.5 (threefold at ``gamma=1``, ``margin=1``), so for `MixPULClassifier` either
-    train with ``gamma=0`` or cut by `prior_threshold`.
+    train with ``gamma=0`` or use `prior_threshold`.
 
     Parameters
     ----------
@@ -51,11 +53,10 @@ def accuracy_threshold(prior: float, *, population_prior: float | None = None) -
 def prior_threshold(
     y: ArrayLike, scores: ArrayLike, prior: float, *, pos_label: Any = None
 ) -> float:
-    """Score that a share `prior` of the unlabeled rows exceeds.
+    """Find the score that a share `prior` of the unlabeled rows exceeds.
 
-    A classifier with this cut says "positive" as often as positives are expected; precision and
-    recall are then equal on average. It needs no more of the scores than their order. Use
-    held-out scores.
+    A classifier with this threshold says "positive" as often as positives are expected; precision
+    and recall are then equal on average. Only the order of the scores matters. Use held-out scores.
 
     Parameters
     ----------
@@ -80,28 +81,29 @@ def prior_threshold(
     >>> prior_threshold([1, 1, 0, 0, 0, 0, 0], [9, 7, 8, 6, 4, 3, 1], prior=0.4)
     5.0
     """
-    check_prior(prior)
+    check_prior_range(prior)
     _, is_positive = split_labels(y, pos_label)
-    unlabeled = checked_scores(scores, is_positive)[~is_positive]
-    cuts, flagged = _cuts(unlabeled, np.ones(len(unlabeled)))
+    unlabeled = check_scores(scores, is_positive)[~is_positive]
+    thresholds, flagged = list_thresholds(unlabeled, np.ones(len(unlabeled)))
     best = int(np.argmin(np.abs(flagged - prior)))
+    # Without ties a threshold is at most half a row away from the prior.
     if abs(flagged[best] - prior) > max(0.05, 0.5 / len(unlabeled) + 1e-9):
         warnings.warn(
-            f"The nearest cut puts a share {flagged[best]:.3g} of the unlabeled rows above it, "
+            f"A share {flagged[best]:.3g} of the unlabeled rows is above the nearest threshold, "
             f"not {prior:.3g}: too many of them have the same score.",
             UserWarning,
             stacklevel=2,
         )
-    return float(cuts[best])
+    return float(thresholds[best])
 
 
 def balanced_threshold(y: ArrayLike, scores: ArrayLike, *, pos_label: Any = None) -> float:
-    r"""Score above which balanced accuracy is best; needs no prior.
+    r"""Find the score above which balanced accuracy is best; needs no prior.
 
-    The recall of labeled positives less the share of unlabeled rows above a cut is
-    :math:`(1 - \pi) (TPR - FPR)`, so both are largest at the same cut, whatever the prior. Its
-    largest value is known up to a standard error only: the middle of the cuts that come within
-    one is taken.
+    The recall of labeled positives less the share of unlabeled rows above a threshold is
+    :math:`(1 - \pi) (TPR - FPR)`, so both are largest at the same threshold, whatever the prior.
+    Its largest value is known up to a standard error only: the middle of the thresholds within one
+    standard error of the best is taken.
 
     Parameters
     ----------
@@ -124,8 +126,8 @@ def balanced_threshold(y: ArrayLike, scores: ArrayLike, *, pos_label: Any = None
     5.0
     """
     _, is_positive = split_labels(y, pos_label)
-    scores = checked_scores(scores, is_positive)
-    cuts, recall, flagged = _cuts(scores, is_positive, ~is_positive)
+    scores = check_scores(scores, is_positive)
+    thresholds, recall, flagged = list_thresholds(scores, is_positive, ~is_positive)
     gap = recall - flagged
     best = int(np.argmax(gap))
     n_positive, n_unlabeled = int(is_positive.sum()), int((~is_positive).sum())
@@ -133,7 +135,7 @@ def balanced_threshold(y: ArrayLike, scores: ArrayLike, *, pos_label: Any = None
     share = (recall[best] * n_positive + 1) / (n_positive + 2)
     variance = share * (1 - share) / n_positive
     variance += flagged[best] * (1 - flagged[best]) / n_unlabeled
-    within = cuts[gap >= gap[best] - variance**0.5]
+    within = thresholds[gap >= gap[best] - variance**0.5]
     within = within[np.isfinite(within)]
     return float((within[0] + within[-1]) / 2)
 
@@ -146,10 +148,10 @@ def best_threshold(
     metric: MetricLike = "accuracy",
     pos_label: Any = None,
 ) -> float:
-    """Score above which predicting "positive" gives the best value of a metric.
+    """Find the score above which predicting "positive" gives the best value of a metric.
 
-    All cuts between different scores are tried, at the cost of one sort. The value at the chosen
-    cut is flattered by the choice: judge it on other rows.
+    All thresholds between different scores are tried, at the cost of one sort. The value at the
+    chosen threshold is flattered by the choice: judge it on other rows.
 
     Parameters
     ----------
@@ -171,13 +173,13 @@ def best_threshold(
     -------
     float
         Predict positive where ``scores > threshold``. It lies halfway between two scores, or is
-        -inf if it is best to call every row positive. Of equally good cuts the highest is taken.
+        -inf if it is best to call every row positive. Of equally good ones the highest is taken.
 
     Notes
     -----
     ``'matthews_corrcoef'`` and ``'lee_liu'`` divide by the flagged share. Where few unlabeled
-    rows are flagged (or few are not), chance makes them enormous, so of these two only cuts with
-    at least `n_unlabeled ** 0.5` unlabeled rows on either side are considered.
+    rows are flagged (or few are not), chance makes them enormous. So for these two only thresholds
+    with at least `n_unlabeled ** 0.5` unlabeled rows on either side are considered.
 
     Examples
     --------
@@ -189,12 +191,12 @@ def best_threshold(
     found = find_metric(metric, prior)
     if metric in TRIVIAL:
         raise ValueError(
-            f"{metric!r} is best at a cut that flags everything or next to nothing; choose a "
-            "metric that weighs both kinds of error, e.g. 'accuracy' or 'f1'."
+            f"{metric!r} is best at a threshold that flags everything or next to nothing; choose "
+            "a metric that weighs both kinds of error, e.g. 'accuracy' or 'f1'."
         )
     _, is_positive = split_labels(y, pos_label)
-    scores = checked_scores(scores, is_positive)
-    cuts, recall, flagged = _cuts(scores, is_positive, ~is_positive)
+    scores = check_scores(scores, is_positive)
+    thresholds, recall, flagged = list_thresholds(scores, is_positive, ~is_positive)
     values = np.asarray(found.of(PURates(recall, flagged, prior)), dtype=np.float64)
     values = -values if found.is_loss else values
     if metric in RATIOS:
@@ -204,24 +206,31 @@ def best_threshold(
         values = np.where(is_steady, values, -np.inf) if is_steady.any() else values
     best = int(np.argmax(values))
     value = -float(values[best]) if found.is_loss else float(values[best])
-    if sentence := outside(f"{found.title} at the best cut", value, found.low, found.high, prior):
+    title = f"{found.title} at the best threshold"
+    if sentence := explain_outside(title, value, found.low, found.high, prior):
         warnings.warn(sentence, UserWarning, stacklevel=2)
-    return float(cuts[best])
+    return float(thresholds[best])
 
 
-def _cuts(scores: NDArray[np.float64], *groups: NDArray) -> tuple[NDArray[np.float64], ...]:
-    """All cuts from the highest down, and the share of each group (a 0/1 array) above them."""
+def list_thresholds(
+    scores: NDArray[np.float64], *groups: NDArray
+) -> tuple[NDArray[np.float64], ...]:
+    """List all thresholds from the highest down, and the share of each group above them.
+
+    A group is an array of 0 and 1, or of weights. The first threshold has no row above it, the last
+    one, -inf, has all of them; the others lie halfway between two different scores.
+    """
     order = np.argsort(-scores, kind="stable")
     ordered = scores[order]
     is_last = np.append(ordered[1:] != ordered[:-1], True)  # of those with the same score
     upper, lower = ordered[is_last], np.append(ordered[is_last][1:], -np.inf)
-    # Halfway, rounded to float32 because scores of that type would round the cut themselves,
-    # perhaps up to the score above it.
+    # Rounded to float32: scores of that type would round the threshold themselves, perhaps up to
+    # the score above it.
     with np.errstate(invalid="ignore", over="ignore"):
         middle = (lower / 2 + upper / 2).astype(np.float32).astype(np.float64)
     middle = np.where((lower <= middle) & (middle < upper), middle, lower)
-    cuts = np.append(upper[:1], middle)  # the first has no row above it
-    is_cut = np.append(True, middle < upper)  # nothing is below a score of -inf
-    counts = (np.append(0.0, np.cumsum(group[order])[is_last])[is_cut] for group in groups)
+    thresholds = np.append(upper[:1], middle)
+    is_useful = np.append(True, middle < upper)  # nothing is below a score of -inf
+    counts = (np.append(0.0, np.cumsum(group[order])[is_last])[is_useful] for group in groups)
     shares = (n / group.sum() for n, group in zip(counts, groups, strict=True))
-    return cuts[is_cut], *shares
+    return thresholds[is_useful], *shares

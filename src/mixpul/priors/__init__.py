@@ -1,11 +1,12 @@
 """Class priors: the share of positives among the unlabeled rows, estimated from PU data.
 
-Without an assumption the prior cannot be known from such data: any share of the unlabeled rows
-that look like positives might be negatives that look like positives. All estimators assume that
-the labeled positives are a random sample of the positives and that some region holds hardly any
-negatives; where it does not, they err upward. Ask two before you rely on one.
+Without an assumption the prior cannot be known from such data: unlabeled rows that look like
+positives might be negatives. All estimators assume that the labeled positives are a random sample
+of the positives and that some region holds hardly any negatives. Where no region does, they err
+upward. Ask two before you rely on one.
 """
 
+import copy
 import warnings
 from numbers import Real
 from typing import Any
@@ -15,12 +16,12 @@ from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, clone
 
 from mixpul._names import PRIORS
-from mixpul._util.random import RandomStateLike, as_generator
+from mixpul._util.random import RandomStateLike, seed_parts
 from mixpul._util.validation import split_labels
 from mixpul.priors._bbe import BBEPrior, bbe
 from mixpul.priors._bounds import largest_prior, warn_if_impossible
 from mixpul.priors._dedpul import DEDPULPrior, dedpul
-from mixpul.priors._elkan_noto import ElkanNotoPrior, label_frequency
+from mixpul.priors._elkan_noto import ElkanNotoPrior, elkan_noto, label_frequency
 from mixpul.priors._km import KMPrior, km
 from mixpul.priors._pen_l1 import PenL1Prior, pen_l1
 from mixpul.priors._tice import TIcEPrior, tice
@@ -37,6 +38,7 @@ __all__ = [
     "TIcEPrior",
     "bbe",
     "dedpul",
+    "elkan_noto",
     "km",
     "label_frequency",
     "largest_prior",
@@ -59,7 +61,8 @@ def resolve_prior(
         of which a copy is fitted. A copy without `random_state` gets one.
     X : array-like or CSR matrix of n rows
     y : array-like of shape (n,)
-        PU labels.
+        PU labels, of which the estimator's `pos_label` names the positive one. Or a mask of bool,
+        in which True means labeled positive, whatever `pos_label` the estimator has.
     random_state : int, RandomState, Generator or None, default=None
         Randomness of the estimator.
 
@@ -85,20 +88,11 @@ def resolve_prior(
     """
     if isinstance(prior, Real) and 0 < float(prior) < 1:
         return float(prior), None
-    if isinstance(prior, str) and prior in PRIORS:
-        estimator: Any = PRIORS[prior]()
-    elif hasattr(prior, "fit") and not isinstance(prior, type):
-        estimator = clone(prior) if isinstance(prior, BaseEstimator) else prior
-    else:
-        raise ValueError(
-            "prior must be the share of positives among the unlabeled rows, in (0, 1), one of "
-            f"{', '.join(map(repr, PRIORS))}, or an estimator of it; got {prior!r}."
-        )
+    estimator = _make_estimator(prior)
+    if np.asarray(y).dtype == bool and getattr(estimator, "pos_label", None) not in (None, True):
+        estimator = _copy_for_masks(estimator)
     if isinstance(estimator, BaseEstimator):
-        params = estimator.get_params(deep=False)
-        if "random_state" in params and params["random_state"] is None:
-            seed = int(as_generator(random_state).integers(2**31))
-            estimator.set_params(random_state=seed)
+        seed_parts(estimator, random_state, deep=False)
     estimator.fit(X, y)
     _, is_positive = split_labels(y, getattr(estimator, "pos_label", None))
     one_row = 1 / max(2, int((~is_positive).sum()))
@@ -106,10 +100,34 @@ def resolve_prior(
     if value != estimator.prior_:
         warnings.warn(
             f"{type(estimator).__name__} estimates a prior of {estimator.prior_:.4g}, which "
-            f"leaves one class empty among the unlabeled rows; {value:.4g}, one row, is used, and "
-            "next to no row of that class may be predicted. Give the prior as a number if you "
+            f"leaves one class empty among the unlabeled rows; {value:.4g}, one row, is used. "
+            "Hardly any row of that class may be predicted. Give the prior as a number if you "
             "know better.",
             UserWarning,
             stacklevel=3,
         )
     return value, estimator
+
+
+def _make_estimator(prior: Any) -> Any:
+    """Return a new estimator of this name, or a copy of the given one."""
+    if isinstance(prior, str) and prior in PRIORS:
+        return PRIORS[prior]()
+    if hasattr(prior, "fit") and not isinstance(prior, type):
+        # What follows the protocol without being scikit-learn's is used as it is.
+        return clone(prior) if isinstance(prior, BaseEstimator) else prior
+    raise ValueError(
+        "prior must be the share of positives among the unlabeled rows, in (0, 1), one of "
+        f"{', '.join(map(repr, PRIORS))}, or an estimator of it; got {prior!r}."
+    )
+
+
+def _copy_for_masks(estimator: Any) -> Any:
+    """Return a copy that takes True as positive.
+
+    Its `pos_label` is a value of the user's labels, and a classifier hands on a mask instead. It
+    becomes True and not None, because a user's own estimator may compare labels with it.
+    """
+    estimator = copy.copy(estimator)
+    estimator.pos_label = True
+    return estimator

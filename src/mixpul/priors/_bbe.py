@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 from mixpul._util.random import RandomStateLike
 from mixpul._util.validation import Interval
 from mixpul.priors._scorers import ScorePrior
-from mixpul.priors.base import checked_scores
+from mixpul.priors.base import check_both
 
 
 class BBEPrior(ScorePrior):
@@ -109,14 +109,13 @@ def bbe(
     delta: float = 0.1,
     gamma: float = 0.01,
 ) -> float:
-    r""":math:`q_U(t) / q_P(t)` at the t that minimises it plus a penalty (Garg et al. 2021).
+    r"""Compute :math:`q_U(t) / q_P(t)` at the t that minimises it plus a penalty (Garg 2021).
 
     :math:`q` is the share of scores of at least t. Penalty:
     :math:`(1+\gamma) (\sqrt{\ln(4/\delta) / 2 n_P} + \sqrt{\ln(4/\delta) / 2 n_U}) / q_P(t)`.
     Scores (n,) and (m,) on any scale, larger means more likely positive; at most 1.
     """
-    positive = np.sort(checked_scores(positive_scores, "positive_scores"))
-    unlabeled = np.sort(checked_scores(unlabeled_scores, "unlabeled_scores"))
+    positive, unlabeled = map(np.sort, check_both(positive_scores, unlabeled_scores))
     n, m = len(positive), len(unlabeled)
     # Between two positives the ratio only falls with t, so the best t is a positive's score.
     tail_positive = 1 - np.searchsorted(positive, positive) / n

@@ -5,7 +5,7 @@ import warnings
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from mixpul.priors.base import checked_scores
+from mixpul.priors.base import check_both
 
 # One-sided confidence at which a given prior is called impossible.
 LEVEL = 0.95
@@ -14,7 +14,7 @@ LEVEL = 0.95
 def largest_prior(
     positive_scores: ArrayLike, unlabeled_scores: ArrayLike, *, level: float = LEVEL
 ) -> float:
-    r"""Upper confidence limit of the class prior, whatever the negatives look like.
+    r"""Compute an upper confidence limit of the class prior, whatever the negatives look like.
 
     Above any score t the unlabeled share is at least the prior times the positive share, so
     :math:`\pi \le \min_t (q_U(t) + \epsilon_U) / (q_P(t) - \epsilon_P)`, where
@@ -23,8 +23,7 @@ def largest_prior(
     positives. Scores (n,) and (m,) of rows left out of training, larger means more likely
     positive; at most 1.
     """
-    positive = np.sort(checked_scores(positive_scores, "positive_scores"))
-    unlabeled = np.sort(checked_scores(unlabeled_scores, "unlabeled_scores"))
+    positive, unlabeled = map(np.sort, check_both(positive_scores, unlabeled_scores))
     n, m = len(positive), len(unlabeled)
     error = np.sqrt(np.log(2 / (1 - level)) / 2)
     tail_positive = 1 - np.arange(n) / n - error / np.sqrt(n)

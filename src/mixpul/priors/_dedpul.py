@@ -11,11 +11,11 @@ from scipy.special import expit
 from mixpul._util.random import RandomStateLike
 from mixpul._util.validation import Interval
 from mixpul.priors._scorers import ScorePrior
-from mixpul.priors.base import checked_scores
+from mixpul.priors.base import check_both
 
-LARGEST_RATIO = 50.0
-LARGEST_ERROR = 0.05
-STEP = 0.001
+LARGEST_RATIO = 50.0  # of densities: few rows make larger ones by chance
+LARGEST_ERROR = 0.05  # up to which a share counts as nearly a solution
+STEP = 0.001  # between the shares that are tried
 
 
 class DEDPULPrior(ScorePrior):
@@ -23,7 +23,7 @@ class DEDPULPrior(ScorePrior):
 
     The ratio of the density of positive to that of unlabeled scores, times the prior, is the
     probability of a row to be positive; the prior is the one that equals the mean of these
-    probabilities, cut at 1. See `dedpul`. In our measurements the most accurate estimator.
+    probabilities, clipped at 1. See `dedpul`. In our measurements the most accurate estimator.
 
     Parameters
     ----------
@@ -116,14 +116,14 @@ def dedpul(
     bandwidth_positive: float = 0.1,
     bandwidth_unlabeled: float = 0.05,
 ) -> float:
-    r"""The negative share a at which :math:`a = mean_U (1 - d (1 - a))_+`, less from 1.
+    r"""Compute 1 - a for the negative share a at which :math:`a = mean_U (1 - d (1 - a))_+`.
 
     :math:`d = f_P / f_U` at the unlabeled scores, capped, smoothed by medians and made monotone
-    (Ivanov 2020). If no a but 0 solves it, the a after which the error rises most sharply among
+    (Ivanov 2020). If only a = 0 solves it, a is where the error starts to rise most sharply, among
     those with an error below 0.05. Scores (n,) and (m,) are logits, larger for positives.
     """
-    positive = checked_scores(positive_scores, "positive_scores")
-    unlabeled = np.sort(checked_scores(unlabeled_scores, "unlabeled_scores"))
+    positive, unlabeled = check_both(positive_scores, unlabeled_scores)
+    unlabeled = np.sort(unlabeled)
     ratio = _density_ratio(positive, unlabeled, bandwidth_positive, bandwidth_unlabeled)
     return 1 - _negative_share(ratio)
 
@@ -134,8 +134,9 @@ def _density_ratio(
     bandwidth_positive: float,
     bandwidth_unlabeled: float,
 ) -> NDArray[np.float64]:
-    """f_P / f_U at the sorted unlabeled scores, rising."""
+    """Estimate f_P / f_U at the sorted unlabeled scores, rising."""
     density = _density(unlabeled, unlabeled, bandwidth_unlabeled)
+    # The small number keeps the ratio finite where hardly any row is.
     ratio = _density(positive, unlabeled, bandwidth_positive) / (density + 1e-5)
     ratio = _running_median(np.minimum(ratio, LARGEST_RATIO), 5)
     # In the half where positives are, a higher score means a higher ratio.
@@ -147,7 +148,11 @@ def _density_ratio(
 def _density(
     scores: NDArray[np.float64], at: NDArray[np.float64], bandwidth: float
 ) -> NDArray[np.float64]:
-    """Gaussian kernel density on a fine grid: its cost does not grow with the product of rows."""
+    """Estimate a Gaussian kernel density on a fine grid, at a cost linear in the rows.
+
+    Each score is split between the two cells around it, the cells are smoothed by a kernel of five
+    widths, and the density is read off between cells.
+    """
     spread = float(scores.std(ddof=1))
     # Equal scores have no spread of their own.
     width = bandwidth * (spread or float(at.std()) or 1.0)
@@ -166,14 +171,16 @@ def _density(
 
 
 def _running_median(values: NDArray[np.float64], reach: int) -> NDArray[np.float64]:
+    """Smooth values by the median of `reach` neighbours on either side."""
     return median_filter(values, 2 * reach + 1, mode="nearest") if reach else values
 
 
 def _negative_share(ratio: NDArray[np.float64]) -> float:
+    """Solve for the share of negatives: by iteration, or by the bend of the error."""
     sums = np.concatenate([[0.0], np.cumsum(ratio)])
 
     def mean_posterior(share: Any) -> Any:
-        """Mean of (1 - d (1 - a))_+ over the rising d."""
+        """Compute the mean of (1 - d (1 - a))_+; d rises, so the terms above 0 come first."""
         n_above_zero = np.searchsorted(ratio, 1 / (1 - share))
         return (n_above_zero - (1 - share) * sums[n_above_zero]) / len(ratio)
 

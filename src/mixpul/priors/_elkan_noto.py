@@ -11,14 +11,14 @@ from mixpul._util.platt import platt
 from mixpul._util.random import RandomStateLike
 from mixpul._util.validation import Interval, StrOptions
 from mixpul.priors._scorers import ScorePrior
-from mixpul.priors.base import checked_scores, prior_from_label_frequency
+from mixpul.priors.base import check_both, prior_from_label_frequency
 
 
 class ElkanNotoPrior(ScorePrior):
     r"""Class prior from the label frequency of Elkan and Noto.
 
     With g(x) the probability of a row to be labeled, the label frequency is the value of g where
-    all rows are positive; see `label_frequency` for the three ways to read it. The prior
+    all rows are positive; see `elkan_noto` for the three ways to read it. The prior
     follows as :math:`n_P (1 - c) / (c \, n_U)`. Scores are made probabilities by fitting a
     sigmoid to the labels as they are, so the scorer may be balanced or not.
 
@@ -103,25 +103,25 @@ class ElkanNotoPrior(ScorePrior):
         self.random_state = random_state
 
     def _from_scores(self, positive: NDArray[np.float64], unlabeled: NDArray[np.float64]) -> float:
-        c = label_frequency(
-            *_labeled_probabilities(positive, unlabeled),
+        c = elkan_noto(
+            *_label_probabilities(positive, unlabeled),
             estimator=self.estimator,
             quantile=self.quantile,
         )
         return prior_from_label_frequency(c, len(positive), len(unlabeled))
 
 
-def label_frequency(
+def elkan_noto(
     positive: ArrayLike, unlabeled: ArrayLike, *, estimator: str = "e1", quantile: float = 0.0
 ) -> float:
-    r"""Share of the positives that are labeled, c, from probabilities g to be labeled.
+    r"""Estimate the share of positives that are labeled, c, from probabilities g to be labeled.
 
     `positive` (n,) and `unlabeled` (m,) hold g of held-out rows (Elkan and Noto 2008).
     ``e1``: :math:`mean_P g`; ``e2``: :math:`\sum_P g / \sum g`; ``e3``: :math:`\max g`, or the
     g that a share `quantile` of all rows exceeds.
     """
-    p = checked_scores(positive, "positive", least=1)
-    every = np.concatenate([p, checked_scores(unlabeled, "unlabeled", least=1)])
+    p, u = check_both(positive, unlabeled, least=1)
+    every = np.concatenate([p, u])
     if estimator == "e1":
         return float(p.mean())
     if estimator == "e2":
@@ -131,11 +131,16 @@ def label_frequency(
     raise ValueError(f"estimator must be 'e1', 'e2' or 'e3'; got {estimator!r}.")
 
 
-def _labeled_probabilities(
+# The name of old. `mixpul.datasets.label_frequency` counts the same share from a known prior.
+label_frequency = elkan_noto
+
+
+def _label_probabilities(
     positive: NDArray[np.float64], unlabeled: NDArray[np.float64]
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Sigmoid of the scores, fitted to the labels as they are."""
+    """Return a sigmoid of the scores, fitted to the labels as they are."""
     scores = np.concatenate([positive, unlabeled])
     slope, offset = platt(scores, np.repeat([1.0, 0.0], [len(positive), len(unlabeled)]))
+    # Never 0 or 1: the prior divides by c.
     g = np.clip(expit(slope * scores + offset), 1e-6, 1 - 1e-6)
     return g[: len(positive)], g[len(positive) :]

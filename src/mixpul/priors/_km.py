@@ -8,9 +8,10 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.optimize import nnls
 from sklearn.metrics import euclidean_distances
 
+from mixpul._util.arrays import flatten_rows
 from mixpul._util.random import RandomStateLike
 from mixpul._util.validation import Interval, StrOptions
-from mixpul.priors.base import BasePrior, as_matrix, bootstrap, some_rows
+from mixpul.priors.base import BasePrior, bootstrap, draw_rows
 
 LARGEST = 8.0  # of lambda, so that priors end at 1 - 1/8
 
@@ -92,8 +93,8 @@ class KMPrior(BasePrior):
     def _estimate(
         self, X: Any, is_positive: NDArray[np.bool_], random: np.random.Generator
     ) -> tuple[float, NDArray[np.float64]]:
-        X = as_matrix(X)
-        positive, unlabeled = some_rows(is_positive, self.max_rows, random)
+        X = flatten_rows(X, np.float64)
+        positive, unlabeled = draw_rows(is_positive, self.max_rows, random)
         counts = len(positive), len(unlabeled)
         hull = _Hull(X[np.concatenate([unlabeled, positive])], counts[1])
 
@@ -110,7 +111,7 @@ class KMPrior(BasePrior):
 
 
 def km(X_positive: ArrayLike, X_unlabeled: ArrayLike, *, variant: str = "km2") -> float:
-    r"""Prior :math:`1 - 1/\lambda` where the slope of :math:`d(\lambda)` passes a threshold.
+    r"""Compute :math:`1 - 1/\lambda` where the slope of :math:`d(\lambda)` passes a threshold.
 
     :math:`d(\lambda)` is the distance of :math:`\lambda \mu_U + (1 - \lambda) \mu_P` to the convex
     hull of all rows in the space of a Gaussian kernel (Ramaswamy, Scott, Tewari 2016). The kernel
@@ -119,7 +120,7 @@ def km(X_positive: ArrayLike, X_unlabeled: ArrayLike, *, variant: str = "km2") -
     :math:`0.8 \, d(1.05) / 0.05 + 0.2 \, \|\mu_U - \mu_P\|`. `X_positive` (n, d), `X_unlabeled`
     (m, d).
     """
-    positive, unlabeled = as_matrix(np.asarray(X_positive)), as_matrix(np.asarray(X_unlabeled))
+    positive, unlabeled = (flatten_rows(X, np.float64) for X in (X_positive, X_unlabeled))
     n, m = len(positive), len(unlabeled)
     hull = _Hull(np.concatenate([unlabeled, positive]), m)
     return _slope_crossing(hull, np.full(n, 1 / n), np.full(m, 1 / m), variant)
@@ -139,6 +140,7 @@ class _Hull:
         contrast = np.repeat(
             [1 / n_unlabeled, -1 / (n - n_unlabeled)], [n_unlabeled, n - n_unlabeled]
         )
+        # Of five widths the one that tells both kinds apart best, as the authors choose it.
         kernels = [np.exp(-squared / (2 * squared_median * w**2)) for w in np.logspace(-1, 1, 5)]
         kernel = max(kernels, key=lambda k: contrast @ k @ contrast)
         # Coordinates in which the kernel is the inner product; those that hardly vary are left out.
@@ -150,7 +152,7 @@ class _Hull:
         self._system = np.concatenate([self.coordinates, np.full((1, n), self._heavy)])
 
     def residual(self, point: NDArray[np.float64]) -> NDArray[np.float64]:
-        """From the nearest point of the hull to `point`."""
+        """Return the vector from the nearest point of the hull to `point`."""
         # Lawson and Hanson's active set is exact and small: dozens of rows span the nearest point.
         target = np.append(point, self._heavy)
         weights, _ = nnls(self._system, target, maxiter=20 * self._system.shape[1])
@@ -160,7 +162,10 @@ class _Hull:
 def _slope_crossing(
     hull: _Hull, positive: NDArray[np.float64], unlabeled: NDArray[np.float64], variant: str
 ) -> float:
-    """Bisection for the lambda at which the slope passes the threshold; rows come weighted."""
+    """Bisect for the lambda at which the slope passes the threshold, and return 1 - 1 / lambda.
+
+    `positive` and `unlabeled` are the weights of the rows; a resample repeats some of them.
+    """
     n_unlabeled = len(unlabeled)
     mean_unlabeled = hull.coordinates[:, :n_unlabeled] @ unlabeled
     away = mean_unlabeled - hull.coordinates[:, n_unlabeled:] @ positive

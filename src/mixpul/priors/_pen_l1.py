@@ -7,9 +7,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.metrics import euclidean_distances
 
+from mixpul._util.arrays import flatten_rows
 from mixpul._util.random import RandomStateLike
 from mixpul._util.validation import Interval
-from mixpul.priors.base import BasePrior, as_matrix, bootstrap
+from mixpul.priors.base import BasePrior, bootstrap
 
 # Of the median distance of rows to centres.
 WIDTHS = (0.05, 0.1, 0.2, 0.3, 0.5, 1.0)
@@ -103,9 +104,9 @@ class PenL1Prior(BasePrior):
     def _estimate(
         self, X: Any, is_positive: NDArray[np.bool_], random: np.random.Generator
     ) -> tuple[float, NDArray[np.float64]]:
-        widths = _checked_positive(self.widths, "widths")
-        penalties = _checked_positive(self.penalties, "penalties")
-        X = as_matrix(X)
+        widths = _check_above_zero(self.widths, "widths")
+        penalties = _check_above_zero(self.penalties, "penalties")
+        X = flatten_rows(X, np.float64)
         n_rows = X.shape[0]
         centres = X[random.choice(n_rows, min(self.n_centres, n_rows), replace=False)]
         squared = euclidean_distances(X, centres, squared=True)
@@ -126,14 +127,14 @@ class PenL1Prior(BasePrior):
                 )
                 for p, u in zip(positive, unlabeled, strict=True)
             ]
-            return _closest(means, penalties)
+            return _find_closest(means, penalties)
 
         prior = estimate(np.arange(counts[0]), np.arange(counts[1]))
         return prior, bootstrap(estimate, *counts, self.n_bootstrap, random)
 
 
 def pen_l1(positive: ArrayLike, unlabeled: ArrayLike, penalty: float) -> float:
-    r"""The :math:`\theta` in [0, 1] that minimises :math:`\sum_l (\beta_l)_+^2/\lambda - \theta`.
+    r"""Minimise :math:`\sum_l (\beta_l)_+^2/\lambda - \theta` over :math:`\theta` in [0, 1].
 
     :math:`\beta_l = \theta \, mean_P \phi_l - mean_U \phi_l` for bumps :math:`\phi_l \ge 0`:
     `positive` (n, b) and `unlabeled` (m, b) hold their values (du Plessis, Niu, Sugiyama 2017).
@@ -152,17 +153,18 @@ def pen_l1(positive: ArrayLike, unlabeled: ArrayLike, penalty: float) -> float:
     return float(np.clip(theta[inside[0]], 0, 1)) if len(inside) else 1.0
 
 
-def _checked_positive(values: ArrayLike, name: str) -> NDArray[np.float64]:
-    checked = np.atleast_1d(np.asarray(values, dtype=np.float64))
-    if checked.ndim != 1 or not len(checked) or not (checked > 0).all():
+def _check_above_zero(values: ArrayLike, name: str) -> NDArray[np.float64]:
+    """Return the numbers as an array; refuse none at all, and those that are 0 or less."""
+    numbers = np.atleast_1d(np.asarray(values, dtype=np.float64))
+    if numbers.ndim != 1 or not len(numbers) or not (numbers > 0).all():
         raise ValueError(f"{name} must be numbers above 0; got {values!r}.")
-    return checked
+    return numbers
 
 
 def _fold_means(
     bumps: NDArray[np.float64], folds: NDArray[np.intp], some: NDArray[np.intp]
 ) -> tuple[NDArray, NDArray, NDArray]:
-    """Mean bumps of all rows, and for each fold those without it and within it."""
+    """Return mean bumps of all rows, and for each fold those without it and within it."""
     fold_of, n_folds = folds[some], int(folds.max()) + 1
     member = np.zeros((n_folds, len(bumps)))
     np.add.at(member, (fold_of, some), 1.0)
@@ -172,8 +174,11 @@ def _fold_means(
     return sums.sum(axis=0) / counts.sum(), without, sums / np.maximum(counts, 1)
 
 
-def _closest(means: list[tuple[Any, Any]], penalties: NDArray[np.float64]) -> float:
-    """Minimum of the bound, with the width and the penalty held-out folds prefer at each theta."""
+def _find_closest(means: list[tuple[Any, Any]], penalties: NDArray[np.float64]) -> float:
+    """Return the theta with the smallest bound.
+
+    At each theta the bound is that of the width and penalty that held-out folds prefer.
+    """
     held_out, bounds = [], []
     for (p, p_without, p_within), (u, u_without, u_within) in means:
         fitted = THETAS[:, None, None] * p_without - u_without

@@ -9,16 +9,18 @@ from scipy import sparse
 from scipy.special import logit
 from sklearn.base import clone
 from sklearn.linear_model import LogisticRegression
-from sklearn.model_selection import StratifiedKFold, cross_val_predict
+from sklearn.model_selection import cross_val_predict
 from sklearn.pipeline import Pipeline, make_pipeline, make_union
 from sklearn.preprocessing import FunctionTransformer, StandardScaler
 
+from mixpul._util.arrays import flatten_rows
+from mixpul._util.random import draw_seed, seed_parts, split_folds
 from mixpul._util.validation import HasMethods, Interval
-from mixpul.priors.base import BasePrior, as_matrix, bootstrap
+from mixpul.priors.base import BasePrior, bootstrap
 
 
 class ScorePrior(BasePrior):
-    """Base of the estimators that read the prior from scores.
+    """Score rows out of fold and read the prior from the scores: base of such estimators.
 
     A subclass writes `_from_scores(positive, unlabeled)`.
     """
@@ -31,7 +33,7 @@ class ScorePrior(BasePrior):
     def _estimate(
         self, X: Any, is_positive: NDArray[np.bool_], random: np.random.Generator
     ) -> tuple[float, NDArray[np.float64]]:
-        self.scorer_, self.scores_ = out_of_fold_scores(
+        self.scorer_, self.scores_ = score_out_of_fold(
             self.scorer, X, is_positive, self.n_folds, random
         )
         positive, unlabeled = self.scores_[is_positive], self.scores_[~is_positive]
@@ -49,17 +51,16 @@ class ScorePrior(BasePrior):
         raise NotImplementedError
 
 
-def out_of_fold_scores(
+def score_out_of_fold(
     scorer: Any, X: Any, is_positive: NDArray[np.bool_], n_folds: int, random: np.random.Generator
 ) -> tuple[Any, NDArray[np.float64]]:
-    """The scorer trained on all rows, and a logit of each row from training without it."""
+    """Return the scorer trained on all rows, and each row's logit from training without it."""
     labels = is_positive.astype(int)
     if scorer is None:
-        X = as_matrix(X)
-        scorer = default_scorer(X)
-    scorer = _seeded(clone(scorer), random)
-    n_folds = min(n_folds, int(is_positive.sum()), int((~is_positive).sum()))
-    folds = StratifiedKFold(n_folds, shuffle=True, random_state=int(random.integers(2**31)))
+        X = flatten_rows(X, np.float64)
+        scorer = make_scorer(X)
+    scorer = seed_parts(clone(scorer), random)
+    folds = list(split_folds(is_positive, n_folds, draw_seed(random)))
     fitted = clone(scorer).fit(X, labels)
     last = fitted[-1] if isinstance(fitted, Pipeline) else fitted
     if hasattr(last, "oof_scores_"):
@@ -75,17 +76,17 @@ def out_of_fold_scores(
             f"got {type(scorer).__name__}."
         )
     if not np.isfinite(scores).all():
-        raise ValueError(f"{type(scorer).__name__} gave scores that are NaN or infinite.")
+        raise ValueError(f"{type(scorer).__name__} returned scores that are NaN or infinite.")
     return fitted, scores
 
 
-def default_scorer(X: Any) -> Any:
-    """Balanced logistic regression on the features and on Gaussian bumps at 200 rows.
+def make_scorer(X: Any) -> Any:
+    """Make the default: balanced logistic regression on features and on Gaussian bumps at 200 rows.
 
-    Of ten scorers (linear, trees, forests, networks) on three data sets and on mixtures of
-    clusters, with seeds from 1000, the one with which DEDPUL erred least; it takes a second.
+    DEDPUL erred least with it, of ten scorers (linear, trees, forests, networks) on three data sets
+    and on mixtures of clusters, with seeds from 1000. It takes a second.
     """
-    # Imported here: only this scorer needs it.
+    # Imported here, because only this scorer needs it.
     from sklearn.kernel_approximation import Nystroem
 
     n_rows, n_features = X.shape
@@ -95,13 +96,3 @@ def default_scorer(X: Any) -> Any:
         make_union(FunctionTransformer(accept_sparse=True), bumps),
         LogisticRegression(C=0.3, class_weight="balanced", max_iter=1000),
     )
-
-
-def _seeded(scorer: Any, random: np.random.Generator) -> Any:
-    """Randomness for every part that was given none: numpy's global state stays alone."""
-    seeds = {
-        name: int(random.integers(2**31))
-        for name, value in sorted(scorer.get_params().items())
-        if name.split("__")[-1] == "random_state" and value is None
-    }
-    return scorer.set_params(**seeds)

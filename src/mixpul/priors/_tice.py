@@ -9,9 +9,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 
+from mixpul._util.arrays import flatten_rows
 from mixpul._util.random import RandomStateLike
 from mixpul._util.validation import Interval
-from mixpul.priors.base import BasePrior, as_matrix, bootstrap, prior_from_label_frequency
+from mixpul.priors.base import BasePrior, bootstrap, prior_from_label_frequency
 
 
 class TIcEPrior(BasePrior):
@@ -35,7 +36,7 @@ class TIcEPrior(BasePrior):
         Probability with which the bound may fail; by default ``max(0.025, 1 / (1 + 0.004 T))``
         for T rows.
     n_cuts : int, default=3
-        Equally spaced cuts between the smallest and the largest value of a feature.
+        Number of equally spaced thresholds within the range of a feature.
     max_splits : int, default=500
         Nodes to split in each tree.
     min_rows : int, default=10
@@ -118,21 +119,22 @@ class TIcEPrior(BasePrior):
                 f"TIcEPrior(n_folds={self.n_folds}) needs at least {2 * self.n_folds} rows; "
                 f"got {len(is_positive)}."
             )
-        codes = _coded(X, self.n_cuts)
+        codes = _code_values(X, self.n_cuts)
+        # Not stratified: the rows are dealt to the folds at random.
         folds = random.permutation(np.arange(len(codes)) % self.n_folds)
         settings = _Settings(self.k, self.delta, self.n_cuts, self.max_splits, self.min_rows)
         positive, unlabeled = np.flatnonzero(is_positive), np.flatnonzero(~is_positive)
         counts = len(positive), len(unlabeled)
 
-        def resampled(some_positive: NDArray[np.intp], some_unlabeled: NDArray[np.intp]) -> float:
+        def estimate(some_positive: NDArray[np.intp], some_unlabeled: NDArray[np.intp]) -> float:
             # A row stays in its fold, so that its copies are not on both sides.
             rows = np.concatenate([positive[some_positive], unlabeled[some_unlabeled]])
-            c = _label_frequency(codes[rows], is_positive[rows], folds[rows], settings)
+            c = _bound_label_frequency(codes[rows], is_positive[rows], folds[rows], settings)
             return prior_from_label_frequency(c, *counts)
 
-        self.label_frequency_ = _label_frequency(codes, is_positive, folds, settings)
+        self.label_frequency_ = _bound_label_frequency(codes, is_positive, folds, settings)
         prior = prior_from_label_frequency(self.label_frequency_, *counts)
-        return prior, bootstrap(resampled, *counts, self.n_bootstrap, random)
+        return prior, bootstrap(estimate, *counts, self.n_bootstrap, random)
 
 
 def tice(
@@ -146,14 +148,14 @@ def tice(
     max_splits: int = 500,
     min_rows: int = 10,
 ) -> float:
-    r"""Label frequency :math:`c \ge \max L/T - \sqrt{c (1-c) (1-\delta) / (\delta T)}` (TIcE).
+    r"""Bound the label frequency, :math:`c \ge \max L/T - \sqrt{c (1-c) (1-\delta) / (\delta T)}`.
 
     The maximum is over tree nodes of T rows, L of them labeled: `X` (n, d), `is_positive` (n,)
     of bool, `folds` (n,) of integers from 0. Mean over the folds, two passes from c = 1/2.
     """
     settings = _Settings(k, delta, n_cuts, max_splits, min_rows)
     labels = np.asarray(is_positive, dtype=bool)
-    return _label_frequency(_coded(X, n_cuts), labels, np.asarray(folds), settings)
+    return _bound_label_frequency(_code_values(X, n_cuts), labels, np.asarray(folds), settings)
 
 
 class _Settings(NamedTuple):
@@ -165,112 +167,157 @@ class _Settings(NamedTuple):
 
 
 class _Bound(NamedTuple):
+    """A lower bound of c in a node, by the one-sided inequality of Chebyshev."""
+
     c: float
     delta: float
 
     def __call__(self, n_labeled: Any, n: Any) -> Any:
-        spread = self.c * (1 - self.c) * (1 - self.delta) / self.delta
-        return n_labeled / n - np.sqrt(spread / n)
+        return n_labeled / n - np.sqrt(self._spread() / n)
 
     def fewest_labeled(self, best: float) -> float:
-        """Labeled rows a node must have for its bound to beat `best`."""
-        spread = self.c * (1 - self.c) * (1 - self.delta) / self.delta
-        return spread / max(1 - best, 1e-12) ** 2
+        """Return how many labeled rows a node needs for its bound to exceed `best`."""
+        return self._spread() / max(1 - best, 1e-12) ** 2
+
+    def _spread(self) -> float:
+        return self.c * (1 - self.c) * (1 - self.delta) / self.delta
 
 
-def _coded(X: Any, n_cuts: int) -> NDArray[np.uint8]:
-    """Which of `n_cuts` + 1 equal parts of its feature's range each value lies in."""
-    X = as_matrix(X)
+class _Node(NamedTuple):
+    """Rows that the tree grows on, the rest that it is judged by, and features to split on."""
+
+    tree: NDArray[np.intp]
+    rest: NDArray[np.intp]
+    features: NDArray[np.intp]
+
+
+class _Split(NamedTuple):
+    """The feature that a node is split on, those left for its parts, and the rows in each part."""
+
+    feature: int
+    left: NDArray[np.intp]
+    n: NDArray[np.intp]
+    n_labeled: NDArray[np.intp]
+    n_rest: NDArray[np.intp]
+    n_labeled_rest: NDArray[np.intp]
+
+
+def _code_values(X: Any, n_cuts: int) -> NDArray[np.uint8]:
+    """Return for each value which of `n_cuts` + 1 equal parts of its feature's range it is in."""
+    X = flatten_rows(X, np.float64)
     codes = np.empty(X.shape, dtype=np.uint8)
     for j in range(X.shape[1]):
         column = X[:, [j]].toarray().ravel() if sparse.issparse(X) else X[:, j]
-        cuts = np.linspace(column.min(), column.max(), n_cuts + 2)[1:-1]
-        codes[:, j] = np.searchsorted(cuts, column, side="right")
+        thresholds = np.linspace(column.min(), column.max(), n_cuts + 2)[1:-1]
+        codes[:, j] = np.searchsorted(thresholds, column, side="right")
     return codes
 
 
-def _label_frequency(
+def _bound_label_frequency(
     codes: NDArray[np.uint8],
     is_positive: NDArray[np.bool_],
     folds: NDArray[np.intp],
     settings: _Settings,
 ) -> float:
+    """Return the mean over the folds of the best bound of c.
+
+    The bound needs c itself: a first pass takes 1/2, a second one the result of the first.
+    """
     c = 0.5
     for _ in range(2):
         bounds = []
         for fold in np.unique(folds):
             tree, rest = np.flatnonzero(folds == fold), np.flatnonzero(folds != fold)
             delta = settings.delta or max(0.025, 1 / (1 + 0.004 * len(rest)))
-            bounds.append(_best_bound(codes, is_positive, tree, rest, _Bound(c, delta), settings))
+            root = _Node(tree, rest, np.arange(codes.shape[1]))
+            bounds.append(_find_best_bound(codes, is_positive, root, _Bound(c, delta), settings))
         c = float(np.clip(np.mean(bounds), 0, 1))
     return c
 
 
-def _best_bound(
+def _find_best_bound(
     codes: NDArray[np.uint8],
     is_positive: NDArray[np.bool_],
-    tree: NDArray[np.intp],
-    rest: NDArray[np.intp],
+    root: _Node,
     bound: _Bound,
     settings: _Settings,
 ) -> float:
-    """Grow a tree on the rows `tree`, best node first; the largest bound on the rows `rest`."""
-    n_bins = settings.n_cuts + 1
-    best = float(is_positive[rest].mean())
+    """Grow a tree, the most promising node first, and return the largest bound in its nodes."""
+    best = float(is_positive[root.rest].mean())
     fewest_labeled = 1.0
-    order = count()  # of two equal nodes the earlier one
-    queue = [(0.0, 0, next(order), tree, rest, np.arange(codes.shape[1]))]
+    order = count()  # of two equal nodes the earlier one comes first
+    queue = [(0.0, 0, next(order), root)]
     for _ in range(settings.max_splits):
         if not queue:
             break
-        *_, tree, rest, features = heapq.heappop(queue)
-        n, n_labeled = _counts(codes, is_positive, tree, features, n_bins)
-        n_rest, n_labeled_rest = _counts(codes, is_positive, rest, features, n_bins)
-        useful = n_labeled_rest.max(axis=1, initial=0) >= fewest_labeled
-        score = np.where(useful, (n_labeled / (n + settings.k + (n == 0))).max(axis=1), -1)
-        chosen = int(np.argmax(score)) if len(score) else 0
-        if not len(score) or score[chosen] <= 0 or (n_rest[chosen] > 0).sum() == 1:
+        node = heapq.heappop(queue)[-1]
+        split = _choose_split(codes, is_positive, node, fewest_labeled, settings)
+        if split is None:
             continue
-        large = n_rest[chosen] >= settings.min_rows
+        large = split.n_rest >= settings.min_rows
         if large.any():
-            bounds = bound(n_labeled_rest[chosen][large], n_rest[chosen][large])
+            bounds = bound(split.n_labeled_rest[large], split.n_rest[large])
             best = max(best, float(bounds.max()))
+        # A node with fewer labeled rows cannot exceed the best bound, however pure it is.
         fewest_labeled = bound.fewest_labeled(best)
-        left = features[useful & (features != features[chosen])]
-        for part in range(n_bins):
-            n_part, n_labeled_part = n[chosen, part], n_labeled[chosen, part]
+        for part, (n, n_labeled) in enumerate(zip(split.n, split.n_labeled, strict=True)):
             if (
-                n_labeled_rest[chosen, part] > fewest_labeled
-                and n_part > settings.min_rows
-                and 0 < n_labeled_part < n_part
+                split.n_labeled_rest[part] > fewest_labeled
+                and n > settings.min_rows
+                and 0 < n_labeled < n
             ):
-                column = features[chosen]
-                heapq.heappush(
-                    queue,
-                    (
-                        -float(bound(n_labeled_part, n_part)),
-                        -int(n_labeled_part),
-                        next(order),
-                        tree[codes[tree, column] == part],
-                        rest[codes[rest, column] == part],
-                        left,
-                    ),
-                )
+                promise = -float(bound(n_labeled, n)), -int(n_labeled), next(order)
+                heapq.heappush(queue, (*promise, _take_part(codes, node, split, part)))
     return best
 
 
-def _counts(
+def _choose_split(
+    codes: NDArray[np.uint8],
+    is_positive: NDArray[np.bool_],
+    node: _Node,
+    fewest_labeled: float,
+    settings: _Settings,
+) -> _Split | None:
+    """Choose the feature with the part richest in labels; None if no split can help."""
+    features, n_parts = node.features, settings.n_cuts + 1
+    n, n_labeled = _count_rows(codes, is_positive, node.tree, features, n_parts)
+    n_rest, n_labeled_rest = _count_rows(codes, is_positive, node.rest, features, n_parts)
+    useful = n_labeled_rest.max(axis=1, initial=0) >= fewest_labeled
+    # An empty part counts as one row: with k = 0 it would be 0 / 0.
+    score = np.where(useful, (n_labeled / (n + settings.k + (n == 0))).max(axis=1), -1)
+    if not len(score):
+        return None
+    best = int(np.argmax(score))
+    if score[best] <= 0 or (n_rest[best] > 0).sum() == 1:
+        return None
+    left = features[useful & (features != features[best])]
+    return _Split(
+        features[best], left, n[best], n_labeled[best], n_rest[best], n_labeled_rest[best]
+    )
+
+
+def _take_part(codes: NDArray[np.uint8], node: _Node, split: _Split, part: int) -> _Node:
+    """Return the node of the rows in one part of a split."""
+    return _Node(
+        node.tree[codes[node.tree, split.feature] == part],
+        node.rest[codes[node.rest, split.feature] == part],
+        split.left,
+    )
+
+
+def _count_rows(
     codes: NDArray[np.uint8],
     is_positive: NDArray[np.bool_],
     rows: NDArray[np.intp],
     features: NDArray[np.intp],
-    n_bins: int,
+    n_parts: int,
 ) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
-    """Rows and labeled rows in each bin of each feature."""
-    shift = n_bins * np.arange(len(features))
+    """Count rows, and labeled rows, in each part of each feature."""
+    # Parts of different features get different numbers: one bincount serves all features.
+    shift = n_parts * np.arange(len(features))
 
-    def counted(some: NDArray[np.intp]) -> NDArray[np.intp]:
-        bins = codes[np.ix_(some, features)] + shift
-        return np.bincount(bins.ravel(), minlength=n_bins * len(features)).reshape(-1, n_bins)
+    def count_parts(some: NDArray[np.intp]) -> NDArray[np.intp]:
+        parts = codes[np.ix_(some, features)] + shift
+        return np.bincount(parts.ravel(), minlength=n_parts * len(features)).reshape(-1, n_parts)
 
-    return counted(rows), counted(rows[is_positive[rows]])
+    return count_parts(rows), count_parts(rows[is_positive[rows]])

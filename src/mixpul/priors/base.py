@@ -6,9 +6,8 @@ from typing import Any, Protocol, Self, runtime_checkable
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy import sparse
 from sklearn.base import BaseEstimator
-from sklearn.utils.validation import column_or_1d, validate_data
+from sklearn.utils.validation import validate_data
 
 from mixpul._util.random import as_generator
 from mixpul._util.validation import (
@@ -16,13 +15,14 @@ from mixpul._util.validation import (
     check_finite,
     check_labels_present,
     check_no_text,
+    check_scores,
     split_labels,
 )
 
 
 @runtime_checkable
 class PriorEstimator(Protocol):
-    """What a class-prior estimator must do: learn the share of positives among unlabeled rows.
+    """Learn the share of positives among the unlabeled rows: what every estimator must do.
 
     Examples
     --------
@@ -46,9 +46,9 @@ class PriorEstimator(Protocol):
 
 
 class BasePrior(BaseEstimator):
-    """Base of all estimators: labels, validation and the interval.
+    """Check rows and labels, and make an interval of resampled estimates: base of all estimators.
 
-    A subclass writes `_estimate(X, is_positive, random)`, which gives the estimate and those of
+    A subclass writes `_estimate(X, is_positive, random)`, which returns the estimate and those of
     the resampled data. Rows are float (dense, or CSR) and were checked.
     """
 
@@ -77,7 +77,7 @@ or array of shape (n_samples, channels, height, width)
         self
         """
         self._validate_params()
-        rows, is_positive = self._checked(X, y)
+        rows, is_positive = self._check_input(X, y)
         estimate, resampled = self._estimate(rows, is_positive, as_generator(self.random_state))
         self.prior_ = float(estimate)
         self.interval_ = percentile_interval(self.prior_, resampled, self.level)
@@ -88,7 +88,8 @@ or array of shape (n_samples, channels, height, width)
     ) -> tuple[float, NDArray[np.float64]]:
         raise NotImplementedError
 
-    def _checked(self, X: Any, y: Any) -> tuple[Any, NDArray[np.bool_]]:
+    def _check_input(self, X: Any, y: Any) -> tuple[Any, NDArray[np.bool_]]:
+        """Return the rows as numbers and the mask of labeled positives."""
         check_no_text(X)
         if y is not None:
             check_labels_present(y)
@@ -122,9 +123,10 @@ or array of shape (n_samples, channels, height, width)
 def percentile_interval(
     estimate: float, resampled: NDArray[np.float64], level: float
 ) -> tuple[float, float]:
-    """Percentiles of the resampled estimates, widened to hold the estimate; NaN without any.
+    """Return percentiles of the resampled estimates, widened to hold the estimate.
 
     Estimates that take a minimum shift when rows repeat, so that all of them may lie on one side.
+    Without resamples both ends are NaN.
     """
     if not len(resampled):
         return float("nan"), float("nan")
@@ -139,7 +141,7 @@ def bootstrap(
     n_bootstrap: int,
     random: np.random.Generator,
 ) -> NDArray[np.float64]:
-    """Estimates from rows drawn with replacement, positive and unlabeled ones separately.
+    """Repeat an estimate on rows drawn with replacement, positives and unlabeled rows separately.
 
     `estimate` gets the row numbers within the positives and within the unlabeled rows.
     """
@@ -155,35 +157,33 @@ def bootstrap(
 
 
 def prior_from_label_frequency(label_frequency: float, n_positive: int, n_unlabeled: int) -> float:
-    r"""Share of positives among the unlabeled rows, :math:`n_P (1 - c) / (c \, n_U)`, at most 1."""
+    r"""Return the share of positives among unlabeled rows, :math:`n_P (1 - c) / (c \, n_U)`.
+
+    It is clipped to [0, 1].
+    """
     if label_frequency <= 0:
         return 1.0
     prior = n_positive * (1 - label_frequency) / (label_frequency * n_unlabeled)
     return float(np.clip(prior, 0, 1))
 
 
-def checked_scores(scores: ArrayLike, name: str, *, least: int = 2) -> NDArray[np.float64]:
-    """One finite number per row, `least` rows or more."""
-    checked: NDArray[np.float64] = column_or_1d(scores, dtype=np.float64)
-    if len(checked) < least:
-        raise ValueError(f"{name} must hold at least {least} scores; got {len(checked)}.")
-    n_bad = int((~np.isfinite(checked)).sum())
-    if n_bad:
-        raise ValueError(f"{name} has NaN or infinity in {n_bad} of {len(checked)} rows.")
-    return checked
+def check_both(
+    positive_scores: ArrayLike, unlabeled_scores: ArrayLike, *, least: int = 2
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Check the scores of both kinds of rows: finite numbers, `least` or more of each."""
+    return (
+        check_scores(positive_scores, name="positive_scores", least=least, finite=True),
+        check_scores(unlabeled_scores, name="unlabeled_scores", least=least, finite=True),
+    )
 
 
-def as_matrix(X: Any) -> Any:
-    """Images as rows of double precision; sparse matrices stay sparse."""
-    if sparse.issparse(X):
-        return X.astype(np.float64)
-    return np.asarray(X, dtype=np.float64).reshape(X.shape[0], -1)
-
-
-def some_rows(
+def draw_rows(
     is_positive: NDArray[np.bool_], n: int, random: np.random.Generator
 ) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
-    """At most `n` row numbers, positives and unlabeled; the rarer kind loses none if it can."""
+    """Draw at most `n` row numbers, of positives and of unlabeled rows.
+
+    Half are positives. Where a kind has fewer rows than its half, the other kind fills up.
+    """
     positive, unlabeled = np.flatnonzero(is_positive), np.flatnonzero(~is_positive)
     n_positive = min(len(positive), max(n // 2, n - len(unlabeled)))
     n_unlabeled = min(len(unlabeled), n - n_positive)

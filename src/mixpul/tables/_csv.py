@@ -1,4 +1,4 @@
-"""CSV files and standard input as Arrow tables: how they are written is found out."""
+"""CSV files and standard input as Arrow tables; delimiter and header are found out."""
 
 import atexit
 import codecs
@@ -10,15 +10,15 @@ from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple, Self
 
 from mixpul._util.validation import list_values
-from mixpul.tables.formats import content_of, is_stream, shown
-from mixpul.tables.names import wanted_columns
+from mixpul.tables.formats import find_delimiter, is_stream, recognise_content, show_name
+from mixpul.tables.names import choose_columns
 
-__all__ = ["CSVStyle", "header", "opened", "read_csv"]
+__all__ = ["CSVStyle", "open_text", "read_csv", "read_header"]
 
 BYTES_PER_BLOCK = 4 * 2**20
 BYTES_OF_HEAD = 2**20
 DELIMITERS = ",;\t|"
-# Seconds to wait at exit for Arrow's threads to let go of standard input.
+# Seconds to wait at exit until Arrow's threads have left standard input.
 PATIENCE = 1.0
 
 
@@ -31,9 +31,10 @@ class CSVStyle(NamedTuple):
     missing: Sequence[str]
 
     @classmethod
-    def checked(
+    def make(
         cls, delimiter: str | None, encoding: str, decimal: str, missing: Sequence[str]
     ) -> Self:
+        """Check what a user says of the file."""
         if delimiter == r"\t":  # a tab is hard to type
             delimiter = "\t"
         for what, sign in (("delimiter", delimiter), ("decimal sign", decimal)):
@@ -53,12 +54,12 @@ def read_csv(
     whole: bool,
     threads: bool = True,
 ) -> Any:
-    """A table, or with `whole=False` an iterator of record batches."""
+    """Return a table, or with `whole=False` an iterator of record batches."""
     import pyarrow as pa
     from pyarrow import csv as pa_csv
 
-    head, source = opened(name, compression)
-    delimiter, names = header(head, name, style)
+    head, source = open_text(name, compression)
+    delimiter, names = read_header(head, name, style)
     types = {"number": pa.float64(), "boolean": pa.bool_()}  # text and dates are read as text
     nulls = pa_csv.ConvertOptions().null_values
     settings = {
@@ -67,8 +68,10 @@ def read_csv(
         ),
         "parse_options": pa_csv.ParseOptions(delimiter=delimiter, newlines_in_values=True),
         "convert_options": pa_csv.ConvertOptions(
-            column_types={c: types.get(kind, pa.string()) for c, kind in (kinds or {}).items()},
-            include_columns=wanted_columns(kinds, names, shown(name)),
+            column_types={
+                str(c): types.get(kind, pa.string()) for c, kind in (kinds or {}).items()
+            },
+            include_columns=choose_columns(kinds, names, show_name(name)),
             null_values=[*nulls, *style.missing],
             strings_can_be_null=True,
             decimal_point=style.decimal,
@@ -76,17 +79,17 @@ def read_csv(
     }
     result = (pa_csv.read_csv if whole else pa_csv.open_csv)(source, **settings)
     for field in result.schema:
-        if pa.types.is_binary(field.type):  # what pyarrow makes of text that is no UTF-8
+        if pa.types.is_binary(field.type):  # what pyarrow makes of text that is not UTF-8
             raise UnicodeError(f"column {field.name!r}")
     return result
 
 
-def opened(name: str, compression: str | None) -> tuple[bytes, Any]:
-    """The first bytes of the text, and a stream of all of it."""
+def open_text(name: str, compression: str | None) -> tuple[bytes, Any]:
+    """Return the first bytes of the text, and a stream of all of it."""
     import pyarrow as pa
 
     if is_stream(name):
-        rest = sys.stdin.buffer if name == "-" else open(name, "rb")  # noqa: SIM115, it is kept
+        rest = sys.stdin.buffer if name == "-" else open(name, "rb")  # noqa: SIM115, it stays open
         head = rest.read(BYTES_OF_HEAD)
         return head, pa.PythonFile(_Joined(head, rest), mode="r")
     with pa.input_stream(name, compression=compression) as source:
@@ -97,8 +100,8 @@ def opened(name: str, compression: str | None) -> tuple[bytes, Any]:
 class _Joined(io.RawIOBase):
     """Bytes that were read already, then the rest of the stream they came from.
 
-    Arrow's threads read ahead, also after an error; they abort the process if they come back to an
-    interpreter that is on its way out. So at exit they are waited for.
+    Arrow's threads read ahead, also after an error. If they return to an interpreter that is about
+    to exit, they abort the process. So the exit waits for them.
     """
 
     def __init__(self, head: bytes, rest: Any) -> None:
@@ -122,55 +125,64 @@ class _Joined(io.RawIOBase):
         self.released.set()
 
 
-def _text(head: bytes, encoding: str) -> str:
+def _decode(head: bytes, encoding: str) -> str:
+    """Return the first bytes as text, in which a wrong character does not matter."""
     try:
         name = codecs.lookup(encoding).name
     except LookupError as error:
         raise ValueError(
             f"There is no encoding {encoding!r}; common ones are utf-8, latin-1, cp1252 and utf-16."
         ) from error
-    # The last character may be cut; a byte order mark is no part of the first name.
+    # The last character may be incomplete; a byte order mark does not belong to the first name.
     return head.decode("utf-8-sig" if name == "utf-8" else name, errors="replace")
 
 
-def _sniffed_delimiter(text: str) -> str:
-    """The delimiter that splits the first lines into equally many cells, the more the better."""
+def _sniff_delimiter(text: str) -> str:
+    """Return the delimiter that splits the first lines into equally many cells, and into most."""
     lines = text.splitlines()[:100]
 
-    def evenness(delimiter: str) -> tuple[float, int]:
+    def measure_evenness(delimiter: str) -> tuple[float, int]:
         counts = [len(row) for row in csv.reader(lines, delimiter=delimiter) if row] or [1]
         if counts[0] == 1:
             return 0.0, 1
         return sum(count == counts[0] for count in counts) / len(counts), counts[0]
 
-    return max(DELIMITERS, key=evenness)
+    return max(DELIMITERS, key=measure_evenness)
 
 
-def header(head: bytes, name: str, style: CSVStyle) -> tuple[str, list[str]]:
-    """The delimiter and the column names, if the first line can be that."""
-    text = _text(head, style.encoding)
+def read_header(head: bytes, name: str, style: CSVStyle) -> tuple[str, list[str]]:
+    """Return the delimiter and the column names; refuse a first line that cannot hold them."""
+    text = _decode(head, style.encoding)
     if not text.strip():
         raise ValueError(
-            f"{shown(name)} is empty; a table with a line of column names was expected."
+            f"{show_name(name)} is empty; a table with a line of column names was expected."
         )
     if "\0" in text:
-        found = content_of(head)
+        content = recognise_content(head)
         way_out = (
-            f"its content is {found}, to be read from a file that is named so"
-            if found
+            f"its content is {content}, to be read from a file with that suffix"
+            if content
             else "if it is UTF-16, pass encoding 'utf-16'"
         )
         raise ValueError(
-            f"{shown(name)} is no text in {style.encoding}: it has zero bytes; {way_out}."
+            f"{show_name(name)} is not text in {style.encoding}: it has zero bytes; {way_out}."
         )
-    delimiter = style.delimiter or _sniffed_delimiter(text)
+    delimiter = style.delimiter or _find_delimiter(text, name)
     names = next(row for row in csv.reader(io.StringIO(text), delimiter=delimiter) if row)
     if all(_is_number(cell) for cell in names if cell.strip()):
         raise ValueError(
-            f"{shown(name)} has no header: every cell of its first line is a number "
+            f"{show_name(name)} has no header: every cell of its first line is a number "
             f"({list_values(names)}); write the column names as the first line."
         )
     return delimiter, names
+
+
+def _find_delimiter(text: str, name: str) -> str:
+    """Return the delimiter that the name promises if the header has it, else the one sniffed."""
+    promised = find_delimiter(name)
+    if promised and promised in text.lstrip("\r\n").partition("\n")[0]:
+        return promised
+    return _sniff_delimiter(text)
 
 
 def _is_number(cell: str) -> bool:

@@ -11,24 +11,17 @@ from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from mixpul._util.validation import Interval
-from mixpul.tables._kinds import as_numbers, category_codes, holds_dates, kind_of
+from mixpul.tables._kinds import Content, find_kind, holds_dates, read_content
 from mixpul.tables.frames import as_frame
-from mixpul.tables.names import check_present, check_unique
-from mixpul.tables.plans import (
-    FILLERS,
-    MISSING,
-    date_plan,
-    number_hint,
-    number_plan,
-    text_plan,
-)
+from mixpul.tables.names import as_texts, check_present, check_unique
+from mixpul.tables.plans import FILLERS, hint_at_numbers, make_plan
 
 __all__ = ["TableInput"]
 
 # Fewer rows cannot tell an id from a column whose values happen to differ.
 ROWS_TO_SEE_AN_ID = 20
 
-# Not every name that ends in id, as paid and valid do.
+# Not every name that ends in id: paid and valid do, too.
 ID_NAME = re.compile(
     r"(?i:(^|[\W_])(id|uuid|guid|key|index|rowid)($|[\W_]))|[a-z]I[dD]$"
     r"|(?i:(account|case|client|customer|order|patient|person|record|user)id$)"
@@ -39,14 +32,14 @@ class TableInput(TransformerMixin, BaseEstimator):
     """Turn a table of numbers, booleans, text, dates and gaps into float32 rows.
 
     Numbers are standardised; those with heavy tails pass through arcsinh around their median first,
-    and extremes are cut off. Booleans become 0 and 1. Text becomes one column per frequent
+    and extremes are clipped. Booleans become 0 and 1. Text becomes one column per frequent
     category; rare categories, and at prediction new ones, share a column. Dates become
     days and points on the circles of the day, the week and the year. Gaps are filled with the
     median, and marked by a column of their own if there were any at fit. Columns that cannot help
     are left out: constant ones, ids, free text. What was done and why is in `report_`.
 
     Nothing is learned from labels. Columns are found by name: their order is free and columns
-    that were not there at fit are ignored.
+    that were not there at fit are ignored. Names are compared as text, so 1 and '1' are the same.
 
     Parameters
     ----------
@@ -72,7 +65,7 @@ class TableInput(TransformerMixin, BaseEstimator):
         Per used column the numbers and categories that `transform` works with.
     n_features_in_ : int
     feature_names_in_ : ndarray of str
-        If the table has column names.
+        Unless `X` was an array.
 
     Examples
     --------
@@ -125,11 +118,13 @@ class TableInput(TransformerMixin, BaseEstimator):
         frame = as_frame(X, least_rows=2)
         # Arrays have no names to tell an id by, and their users know what is in them.
         named = not isinstance(X, np.ndarray | list)
-        names = [str(name) for name in frame.columns]
+        names = as_texts(frame.columns)
         check_unique(names, "X")
-        validate_data(self, frame if named else X, reset=True, skip_check_array=True)
+        # scikit-learn keeps names only if all of them are text.
+        named_frame = frame.set_axis(names, axis=1) if named else X
+        validate_data(self, named_frame, reset=True, skip_check_array=True)
         for parameter in ("categorical", "keep", "drop"):
-            check_present(list(getattr(self, parameter)), names, f"{parameter}=: X")
+            check_present(getattr(self, parameter), names, f"{parameter}=: X")
         report, plans = [], []
         for j, name in enumerate(names):
             entry, plan = self._decide(name, frame.iloc[:, j], named)
@@ -141,7 +136,7 @@ class TableInput(TransformerMixin, BaseEstimator):
             notes = "; ".join(f"{entry['column']!r}: {entry['note']}" for entry in report[:5])
             raise ValueError(
                 f"X has no column to learn from ({notes or 'it has none at all'}); add some, or "
-                "keep those that can be used all the same."
+                "name those to use anyway in keep."
             )
         self.report_, self.plan_ = report, plans
         return self
@@ -153,7 +148,7 @@ class TableInput(TransformerMixin, BaseEstimator):
         return {plan["column"]: plan["kind"] for plan in self.plan_}
 
     def transform(self, X: Any) -> NDArray[np.float32]:
-        """Turn rows of a table like the one seen at fit into float32 rows.
+        """Turn rows of a table with the columns seen at fit into float32 rows.
 
         Parameters
         ----------
@@ -166,11 +161,11 @@ class TableInput(TransformerMixin, BaseEstimator):
         """
         check_is_fitted(self)
         frame = as_frame(X)
-        names = [str(name) for name in frame.columns]
+        names = as_texts(frame.columns)
         by_name = hasattr(self, "feature_names_in_") and not isinstance(X, np.ndarray | list)
         if by_name:
             check_unique(names, "X")
-            check_present(list(self.kinds_), names, "X")
+            check_present(self.kinds_, names, "X")
         elif len(names) != self.n_features_in_:
             raise ValueError(
                 f"X has {len(names)} features, but TableInput is expecting {self.n_features_in_} "
@@ -187,7 +182,7 @@ class TableInput(TransformerMixin, BaseEstimator):
         return out
 
     def get_feature_names_out(self, input_features: Any = None) -> NDArray:
-        """Names of the columns that `transform` gives."""
+        """Return the names of the columns that `transform` returns."""
         check_is_fitted(self)
         names = getattr(self, "feature_names_in_", None)
         if input_features is not None:
@@ -209,77 +204,57 @@ class TableInput(TransformerMixin, BaseEstimator):
         )
 
     def extra_columns(self, names: Sequence[str]) -> list[str]:
-        """Those of `names` that were not in the table at fit; `transform` ignores them."""
+        """Return those of `names` that were not in the table at fit; `transform` ignores them."""
         check_is_fitted(self)
         known = {entry["column"] for entry in self.report_}
-        return [name for name in names if name not in known]
+        return [name for name in names if str(name) not in known]
 
     def _decide(self, name: str, column: Any, named: bool) -> tuple[dict[str, Any], dict | None]:
-        """What to say of a column, and how to turn it into features if it is used."""
-        kind = "text" if name in set(self.categorical) else kind_of(column)
-        if kind == "text" and name not in set(self.categorical) and holds_dates(column):
-            kind = "date"
-        entry: dict[str, Any] = {"column": name, "kind": kind, "used": False, "features": []}
-        entry |= {"missing": float(column.isna().mean()), "distinct": 0}
-        if kind == "other":
-            entry["note"] = "neither numbers, booleans, text nor dates"
-            return entry, None
-        if kind == "text":
-            codes, texts = category_codes(column)
-            counts = np.bincount(codes[codes >= 0], minlength=len(texts))
-            entry["distinct"] = int((counts > 0).sum())
-        else:
-            values = as_numbers(column, kind, name)
-            entry["missing"] = float(np.isnan(values).mean())
-            entry["distinct"] = len(np.unique(values[~np.isnan(values)]))
-        if reason := self._why_not(entry, column, named):
-            entry["note"] = reason + (number_hint(texts) if kind == "text" else "")
-            return entry, None
-        if entry["distinct"] == 1:  # and gaps: whether there is a value is all it tells
-            entry |= {"used": True, "note": "one value only; used as missing or not"}
-            return entry, {"kind": kind, "endings": [MISSING], "marked": True, "only_mark": True}
-        if kind == "text":
-            plan, note = text_plan(counts, texts, len(column), self.max_categories)
-        elif kind == "date":
-            plan, note = date_plan(values, entry["distinct"])
-        elif kind == "number":
-            plan, note = number_plan(values, entry["distinct"])
-        else:
-            plan, note = {"endings": [""], "fill": float(np.nanmedian(values))}, "0 and 1"
+        """Return what to say of a column, and how to turn it into features if it is used."""
+        content = read_content(column, self._find_kind(name, column), name)
+        entry = {
+            "column": name,
+            "kind": content.kind,
+            "used": False,
+            "features": [],
+            "missing": content.missing,
+            "distinct": content.distinct,
+        }
+        if reason := self._explain_omission(name, content, len(column), named):
+            hint = hint_at_numbers(content.texts) if content.kind == "text" else ""
+            return entry | {"note": reason + hint}, None
+        plan, note = make_plan(content, len(column), self.max_categories)
         if not plan["endings"]:
-            entry["note"] = note
-            return entry, None
-        marked = entry["missing"] > 0
-        if marked:
-            plan["endings"].append(MISSING)
-            note += ", missing values marked" if kind == "text" else ", gaps filled and marked"
-        return entry | {"used": True, "note": note}, {
-            "kind": kind, "marked": marked, "only_mark": False, **plan
-        }  # fmt: skip
+            return entry | {"note": note}, None
+        return entry | {"used": True, "note": note}, plan
 
-    def _why_not(self, entry: dict[str, Any], column: Any, named: bool) -> str | None:
-        """A reason to leave a column out, if there is one."""
-        if entry["column"] in set(self.drop):
+    def _find_kind(self, name: str, column: Any) -> str:
+        if name in as_texts(self.categorical):
+            return "text"
+        kind = find_kind(column)
+        return "date" if kind == "text" and holds_dates(column) else kind
+
+    def _explain_omission(
+        self, name: str, content: Content, n_rows: int, named: bool
+    ) -> str | None:
+        """Return a reason to leave a column out, if there is one."""
+        if content.kind == "other":
+            return "neither numbers, booleans, text nor dates"
+        if name in as_texts(self.drop):
             return "left out as asked"
-        if entry["distinct"] == 0:
+        if content.distinct == 0:
             return "all values are missing"
-        if entry["distinct"] == 1 and entry["missing"] == 0:
+        if content.distinct == 1 and content.missing == 0:
             return "constant"
-        if not named or entry["column"] in set(self.keep):
+        if not named or name in as_texts(self.keep):
             return None
-        n_present = round(len(column) * (1 - entry["missing"]))
-        if n_present < ROWS_TO_SEE_AN_ID or entry["distinct"] < n_present:
+        n_present = round(n_rows * (1 - content.missing))
+        if n_present < ROWS_TO_SEE_AN_ID or content.distinct < n_present:
             return None
-        if entry["kind"] == "text" and entry["column"] not in set(self.categorical):
+        if content.kind == "text" and name not in as_texts(self.categorical):
             return "looks like an id: another text in every row"
-        if entry["kind"] == "number":
-            values = as_numbers(column, "number", entry["column"])
-            values = values[~np.isnan(values)]
-            whole = bool((values == np.floor(values)).all())
-            if whole and np.ptp(values) == len(values) - 1:
-                return "looks like an id: consecutive whole numbers"
-            if whole and ID_NAME.search(entry["column"]):
-                return "looks like an id: by its name, and another whole number in every row"
+        if content.kind == "number":
+            return _explain_id(name, content.numbers[~np.isnan(content.numbers)])
         return None
 
     def __sklearn_tags__(self) -> Any:
@@ -289,3 +264,14 @@ class TableInput(TransformerMixin, BaseEstimator):
         tags.input_tags.categorical = True
         tags.transformer_tags.preserves_dtype = []
         return tags
+
+
+def _explain_id(name: str, numbers: NDArray[np.float64]) -> str | None:
+    """Return why numbers that all differ look like an id, if they do."""
+    if not (numbers == np.floor(numbers)).all():
+        return None
+    if np.ptp(numbers) == len(numbers) - 1:
+        return "looks like an id: consecutive whole numbers"
+    if ID_NAME.search(name):
+        return "looks like an id: by its name, and another whole number in every row"
+    return None

@@ -2,13 +2,13 @@
 
 import os
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from typing import Any, NoReturn
 
 from mixpul.tables._csv import CSVStyle, read_csv
-from mixpul.tables._explaining import explained
-from mixpul.tables.formats import checked_format, shown
-from mixpul.tables.frames import arrow_frame, import_tables
-from mixpul.tables.names import wanted_columns
+from mixpul.tables._explaining import explain_errors
+from mixpul.tables.formats import find_format, show_name
+from mixpul.tables.frames import from_arrow, import_tables
+from mixpul.tables.names import choose_columns
 
 __all__ = ["ROWS_PER_BATCH", "read_table", "stream_table"]
 
@@ -26,8 +26,8 @@ def read_table(
 ) -> Any:
     """Read a table from a CSV, Parquet or Feather file.
 
-    The format follows from the suffix; CSV files may end in .gz or .zst. An unknown suffix is
-    decided by the first bytes.
+    The format follows from the suffix; CSV files may also end in .gz or .zst. Where the suffix is
+    unknown, the first bytes decide.
 
     Parameters
     ----------
@@ -38,7 +38,7 @@ def read_table(
         says ('number', 'boolean', 'text' or 'date') rather than as what they look like, so that
         a column means the same in every file; see `TableInput.kinds_`.
     delimiter : str, optional
-        What separates the cells of a CSV file; found out by default.
+        What separates the cells of a CSV file; found out by default, a tab in .tsv and .tab files.
     encoding : str, default='utf-8'
         Of CSV files.
     decimal : str, default='.'
@@ -62,18 +62,18 @@ def read_table(
     1  Alan   NaN
     """
     pa = import_tables()
-    style = CSVStyle.checked(delimiter, encoding, decimal, missing)
+    style = CSVStyle.make(delimiter, encoding, decimal, missing)
     name = os.fspath(path)
-    form, compression = checked_format(name)
-    with explained(name, form, style, compression):
+    form, compression = find_format(name)
+    with explain_errors(name, form, style, compression):
         if form == "CSV":
             table = read_csv(name, compression, style, kinds, whole=True)
         else:
-            batches = list(_binary_batches(name, form, kinds))
+            batches = list(_read_batches(name, form, kinds))
             table = pa.Table.from_batches(batches) if batches else None
     if table is None or not table.num_rows:
-        raise ValueError(_without_rows(name))
-    return arrow_frame(table, views=False)
+        _refuse_empty(name)
+    return from_arrow(table, views=False)
 
 
 def stream_table(
@@ -104,23 +104,24 @@ def stream_table(
     [2]
     """
     import_tables()
-    style = CSVStyle.checked(delimiter, encoding, decimal, missing)
+    style = CSVStyle.make(delimiter, encoding, decimal, missing)
     name = os.fspath(path)
-    form, compression = checked_format(name)
+    form, compression = find_format(name)
     n_rows = 0
-    with explained(name, form, style, compression):
+    with explain_errors(name, form, style, compression):
         if form == "CSV":
             batches = read_csv(name, compression, style, kinds, whole=False)
         else:
-            batches = _binary_batches(name, form, kinds)
+            batches = _read_batches(name, form, kinds)
         for batch in batches:
             n_rows += batch.num_rows
             yield batch
     if not n_rows:
-        raise ValueError(_without_rows(name))
+        _refuse_empty(name)
 
 
-def _binary_batches(name: str, form: str, kinds: Mapping[str, str] | None) -> Iterator[Any]:
+def _read_batches(name: str, form: str, kinds: Mapping[str, str] | None) -> Iterator[Any]:
+    """Yield the record batches of a Parquet or Feather file, its columns as `kinds` orders them."""
     import pyarrow as pa
 
     if form == "Parquet":
@@ -128,17 +129,19 @@ def _binary_batches(name: str, form: str, kinds: Mapping[str, str] | None) -> It
 
         # Buffering ahead would hold the whole file in memory, and takes longer.
         with pq.ParquetFile(name, pre_buffer=False) as file:
-            columns = wanted_columns(kinds, file.schema_arrow.names, shown(name))
+            columns = choose_columns(kinds, file.schema_arrow.names, show_name(name))
             for batch in file.iter_batches(ROWS_PER_BATCH, columns=columns):
                 yield batch.select(columns)  # the file's order is kept by the reader
     else:
         with pa.memory_map(name) as source, pa.ipc.open_file(source) as file:
-            columns = wanted_columns(kinds, file.schema.names, shown(name))
+            columns = choose_columns(kinds, file.schema.names, show_name(name))
             for k in range(file.num_record_batches):
                 batch = file.get_batch(k).select(columns)
                 for start in range(0, batch.num_rows, ROWS_PER_BATCH):
                     yield batch.slice(start, ROWS_PER_BATCH)
 
 
-def _without_rows(name: str) -> str:
-    return f"{shown(name)} has no rows; a table to learn from or to score needs some."
+def _refuse_empty(name: str) -> NoReturn:
+    raise ValueError(
+        f"{show_name(name)} has no rows; a table to learn from or to score needs some."
+    )

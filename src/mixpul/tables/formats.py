@@ -4,7 +4,15 @@ from difflib import get_close_matches
 from pathlib import Path
 from typing import NoReturn
 
-__all__ = ["COMPRESSIONS", "FORMATS", "checked_format", "content_of", "is_stream", "shown"]
+__all__ = [
+    "FORMATS",
+    "find_delimiter",
+    "find_format",
+    "is_stream",
+    "recognise_content",
+    "show_name",
+    "split_suffixes",
+]
 
 FORMATS = {
     ".csv": "CSV",
@@ -17,7 +25,9 @@ FORMATS = {
     ".arrow": "Feather",
 }
 COMPRESSIONS = {".gz": "gzip", ".zst": "zstd"}
-# The first bytes of files that are no text.
+# The delimiter of a CSV file, where its suffix tells.
+DELIMITERS = {".tsv": "\t", ".tab": "\t"}
+# The first bytes of files that are not text.
 SIGNATURES = {
     b"PAR1": "Parquet",
     b"ARROW1": "Feather",
@@ -27,8 +37,8 @@ SIGNATURES = {
 }
 
 
-def checked_format(name: str) -> tuple[str, str | None]:
-    """The format by the suffix and the compression, if the first bytes agree with them."""
+def find_format(name: str) -> tuple[str, str | None]:
+    """Return the format by the suffix and the compression, if the first bytes agree with them."""
     if is_stream(name):
         return "CSV", None
     path = Path(name)
@@ -43,45 +53,56 @@ def checked_format(name: str) -> tuple[str, str | None]:
         head = file.read(8)
     if not head:
         raise ValueError(f"{name!r} is empty; a table with a line of column names was expected.")
-    found = content_of(head)
-    suffixes = [suffix.lower() for suffix in path.suffixes]
-    compression = COMPRESSIONS.get(suffixes[-1]) if suffixes else None
+    content = recognise_content(head)
+    suffix, compression = split_suffixes(name)
     if compression:
-        if found != compression:
-            _not_its_suffix(name, compression, found)
+        if content != compression:
+            _refuse_content(name, compression, content)
         return "CSV", compression
-    by_suffix = FORMATS.get(suffixes[-1]) if suffixes else None
-    expected = by_suffix or (found if found in {"Parquet", "Feather"} else "CSV")
-    if found != (None if expected == "CSV" else expected):
-        _not_its_suffix(name, by_suffix, found)
+    by_suffix = FORMATS.get(suffix)
+    expected = by_suffix or (content if content in {"Parquet", "Feather"} else "CSV")
+    if content != (None if expected == "CSV" else expected):
+        _refuse_content(name, by_suffix, content)
     return expected, None
 
 
-def _not_its_suffix(name: str, expected: str | None, found: str | None) -> NoReturn:
-    """The name says something else than the first bytes, or nothing of a table."""
+def split_suffixes(name: str) -> tuple[str, str | None]:
+    """Return the suffix that tells the format, and the compression by the suffix after it."""
+    suffixes = ["", "", *(suffix.lower() for suffix in Path(name).suffixes)]
+    compression = COMPRESSIONS.get(suffixes[-1])
+    return suffixes[-2 if compression else -1], compression
+
+
+def find_delimiter(name: str) -> str | None:
+    """Return the delimiter that the name of a CSV file promises, if it does."""
+    return DELIMITERS.get(split_suffixes(name)[0])
+
+
+def _refuse_content(name: str, expected: str | None, content: str | None) -> NoReturn:
+    """Refuse a file whose first bytes are not what its name says, or not those of a table."""
     suffixes = [*FORMATS.items(), *COMPRESSIONS.items()]
-    right = next((suffix for suffix, form in suffixes if form == found), None)
-    if found == "Excel or zip":
+    right = next((suffix for suffix, form in suffixes if form == content), None)
+    if content == "Excel or zip":
         way_out = "save the sheet as CSV"
     else:
         way_out = f"rename it to end in {right or '.csv'}, or write it anew as {expected or 'CSV'}"
     raise ValueError(
         f"{name!r} should be {expected or 'CSV, Parquet or Feather'}"
         f"{' by its name' if expected else ''}, but its first bytes are those of "
-        f"{found or 'another kind of'} data; {way_out}."
+        f"{content or 'another kind of'} data; {way_out}."
     )
 
 
-def content_of(head: bytes) -> str | None:
-    """What the first bytes say that a file is, if it is no text."""
+def recognise_content(head: bytes) -> str | None:
+    """Return what the first bytes say that a file is; None for text."""
     return next((form for sign, form in SIGNATURES.items() if head.startswith(sign)), None)
 
 
 def is_stream(name: str) -> bool:
-    """Whether it can be read once only, as standard input or a named pipe."""
+    """Whether it can be read only once, as standard input or a named pipe."""
     return name == "-" or Path(name).is_fifo()
 
 
-def shown(name: str, *, first: bool = True) -> str:
-    """A file in a sentence, as its first word or later."""
+def show_name(name: str, *, first: bool = True) -> str:
+    """Return a file for a sentence, as its first word or later."""
     return ("Standard input" if first else "standard input") if name == "-" else repr(name)

@@ -1,15 +1,15 @@
-"""Data frames of whatever holds a table."""
+"""Data frames from whatever holds a table."""
 
 from typing import Any
 
 from scipy import sparse
 from sklearn.utils.validation import check_array
 
-__all__ = ["arrow_frame", "as_frame", "import_tables"]
+__all__ = ["as_frame", "from_arrow", "import_tables"]
 
 
 def import_tables() -> Any:
-    """pyarrow, with pandas installed beside it; or the way to get them."""
+    """Return pyarrow if pandas is installed, too; otherwise say how to get them."""
     try:
         import pandas  # noqa: F401
         import pyarrow
@@ -20,17 +20,17 @@ def import_tables() -> Any:
     return pyarrow
 
 
-def arrow_frame(table: Any, *, views: bool) -> Any:
-    """A data frame of an Arrow table or record batch; `views` into it are quick but read-only."""
+def from_arrow(table: Any, *, views: bool) -> Any:
+    """Make a data frame of an Arrow table or record batch; `views` are quick but read-only."""
     import pandas as pd
     import pyarrow as pa
 
     for j, field in enumerate(table.schema):
-        if pa.types.is_decimal(field.type):  # else a Python object per cell
+        if pa.types.is_decimal(field.type):  # it would become a Python object per cell
             numbers = table.column(j).cast(pa.float64())
             table = table.set_column(j, pa.field(field.name, pa.float64()), numbers)
     return table.to_pandas(
-        types_mapper={pa.bool_(): pd.BooleanDtype()}.get,  # else objects where some are missing
+        types_mapper={pa.bool_(): pd.BooleanDtype()}.get,  # by default objects if some are missing
         date_as_object=False,
         ignore_metadata=True,  # a stored index is a column like the others
         split_blocks=views,
@@ -38,16 +38,16 @@ def arrow_frame(table: Any, *, views: bool) -> Any:
 
 
 def as_frame(X: Any, least_rows: int = 1) -> Any:
-    """A data frame of whatever holds a table."""
+    """Return a data frame of whatever holds a table."""
     pa = import_tables()
     import pandas as pd
 
     if isinstance(X, pd.DataFrame):
         frame = X
     elif isinstance(X, pa.RecordBatch | pa.Table):
-        frame = arrow_frame(X, views=True)
+        frame = from_arrow(X, views=True)
     elif hasattr(X, "__arrow_c_stream__"):
-        frame = arrow_frame(pa.table(X), views=True)
+        frame = from_arrow(pa.table(X), views=True)
     elif sparse.issparse(X):
         raise TypeError("TableInput takes tables, not sparse matrices; those need no preparation.")
     else:

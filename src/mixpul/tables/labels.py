@@ -6,22 +6,23 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from mixpul._util.validation import split_labels
+from mixpul._util.json_values import to_plain
+from mixpul._util.validation import USUAL_PAIRS, split_labels
 from mixpul.metrics.ranking import pu_auc
-from mixpul.tables._kinds import as_numbers, category_codes, kind_of
+from mixpul.tables._kinds import as_numbers, code_categories, find_kind
 from mixpul.tables.frames import as_frame
-from mixpul.tables.names import check_present
+from mixpul.tables.names import find_column
 
-__all__ = ["Label", "Leak", "leaks", "split_label", "which_is_positive"]
+__all__ = ["Label", "Leak", "find_positive", "leaks", "split_label"]
 
-# Below this, results depend on which rows happen to be labeled.
-FEW_POSITIVES = 20
+# With fewer labeled positives, results depend on which rows happen to be labeled.
+LEAST_FOR_STEADY_RESULTS = 20
 POSITIVE_WORDS = {"1", "yes", "y", "true", "t", "positive", "pos", "labeled", "labelled", "known"}
 OTHER_WORDS = {"0", "-1", "no", "n", "false", "f", "negative", "neg", "unlabeled", "unlabelled"}
 OTHER_WORDS |= {"unknown"}
 
 SUSPICIOUS_AUC = 0.99
-N_BINS = 50
+N_BINS = 50  # ranges of a number's values, each judged by its share of labeled rows
 
 
 class Label(NamedTuple):
@@ -43,7 +44,7 @@ class Label(NamedTuple):
 
 
 class Leak(NamedTuple):
-    """A column that tells labeled from unlabeled rows all but perfectly; as text, a warning.
+    """A column that tells labeled from unlabeled rows almost perfectly; as text, a warning.
 
     Attributes
     ----------
@@ -72,12 +73,14 @@ def split_label(
     ----------
     table : pandas.DataFrame
     label : str
-        Name of the column with the PU labels, two values.
+        Name of the column with the PU labels, two values. Names are compared as text: ``"1"`` also
+        finds a column named 1.
     positive : optional
         The value that means labeled positive, as a value or as text (``"1"`` finds 1). By default
-        the larger number, True, or one of words such as yes and no; other text has to be named.
+        1 (of 0 and 1, or of -1 and 1), True, or one of words such as yes and no. Of other values it
+        has to be named.
     missing_is_unlabeled : bool, default=False
-        Whether a missing label means unlabeled; else it is an error.
+        Whether a missing label means unlabeled; otherwise it is an error.
 
     Returns
     -------
@@ -92,35 +95,26 @@ def split_label(
     np.int64(20)
     """
     frame = as_frame(table)
-    check_present([label], [str(name) for name in frame.columns], "The table")
-    column = frame[label]
+    place = find_column(label, frame.columns, "The table")
+    column = frame.iloc[:, place]
     is_missing = column.isna().to_numpy()
     values = list(column[~is_missing].unique())
     where = f"The label column {label!r}"
-    if not values or len(values) > 2:
-        raise ValueError(_not_two(where, values, len(column), bool(is_missing.any())))
-    if is_missing.any() and not missing_is_unlabeled:
-        raise ValueError(
-            f"{where} is missing in {is_missing.sum()} of {len(column)} rows; if that means "
-            "unlabeled, say so with missing_is_unlabeled (--missing-is-unlabeled), else remove "
-            "these rows."
-        )
-    n_values = len(values) + bool(is_missing.any())
-    if n_values != 2:
-        raise ValueError(_not_two(where, values, len(column), bool(is_missing.any())))
+    _check_two(where, values, is_missing, missing_is_unlabeled)
     if len(values) == 1 and positive is None:
         positive_value = values[0]
     else:
-        positive_value = which_is_positive(where, values, positive)
+        positive_value = find_positive(where, values, positive)
     is_positive = (column == positive_value).fillna(False).to_numpy(dtype=bool)
-    if is_positive.sum() < FEW_POSITIVES:
+    if is_positive.sum() < LEAST_FOR_STEADY_RESULTS:
         warnings.warn(
             f"{where} has {is_positive.sum()} labeled positives; results will depend on "
-            f"which ones they are. Label at least {FEW_POSITIVES}, better dozens more.",
+            f"which ones they are. Label at least {LEAST_FOR_STEADY_RESULTS}, better dozens more.",
             UserWarning,
             stacklevel=2,
         )
-    return Label(frame.drop(columns=label), is_positive, _plain(positive_value))
+    others = frame.drop(columns=frame.columns[place])
+    return Label(others, is_positive, to_plain(positive_value))
 
 
 def leaks(X: Any, is_positive: ArrayLike) -> list[Leak]:
@@ -128,7 +122,7 @@ def leaks(X: Any, is_positive: ArrayLike) -> list[Leak]:
 
     A column is suspicious if its PU-AUC is above 0.99, in either direction, by its values, by
     ranges of them, by categories or by being missing. Unlabeled rows hold hidden positives, so no
-    honest column gets beyond ``1 - prior / 2``.
+    honest column exceeds ``1 - prior / 2``.
 
     Parameters
     ----------
@@ -154,34 +148,39 @@ def leaks(X: Any, is_positive: ArrayLike) -> list[Leak]:
     frame = as_frame(X)
     _, positive = split_labels(is_positive)
     found = [
-        Leak(str(name), _separation(frame.iloc[:, j], positive))
+        Leak(str(name), _measure_separation(frame.iloc[:, j], positive))
         for j, name in enumerate(frame.columns)
     ]
     found = [leak for leak in found if leak.pu_auc > SUSPICIOUS_AUC]
     return sorted(found, key=lambda leak: -leak.pu_auc)
 
 
-def _separation(column: Any, is_positive: NDArray[np.bool_]) -> float:
-    """The highest PU-AUC that this column gives in one of several readings."""
-    kind = kind_of(column)
+def _measure_separation(column: Any, is_positive: NDArray[np.bool_]) -> float:
+    """Return the highest PU-AUC of this column in one of several readings."""
+    kind = find_kind(column)
     aucs = [pu_auc(is_positive, column.isna().to_numpy().astype(float))]
     if kind == "text":
-        aucs.append(_auc_of_codes(category_codes(column)[0], is_positive))
+        aucs.append(_rank_by_code(code_categories(column)[0], is_positive))
     elif kind != "other":
         values = as_numbers(column, kind, str(column.name))
         missing = np.isnan(values)
         if not missing.all():
+            # A gap may rank below all values, or above them.
             aucs += [
                 pu_auc(is_positive, np.where(missing, end, values)) for end in (-np.inf, np.inf)
             ]
             edges = np.unique(np.quantile(values[~missing], np.linspace(0, 1, N_BINS + 1)[1:-1]))
             bins = np.where(missing, -1, np.searchsorted(edges, values))
-            aucs.append(_auc_of_codes(bins, is_positive))
+            aucs.append(_rank_by_code(bins, is_positive))
     return float(max(max(auc, 1 - auc) for auc in aucs))
 
 
-def _auc_of_codes(codes: NDArray[np.intp], is_positive: NDArray[np.bool_]) -> float:
-    """PU-AUC of the share of labeled rows per code, counted on other rows than those it ranks."""
+def _rank_by_code(codes: NDArray[np.intp], is_positive: NDArray[np.bool_]) -> float:
+    """Return the PU-AUC of ranking rows by the share of labeled rows that have their code.
+
+    The shares are counted on one half of the rows and rank the other: a code that comes once would
+    otherwise separate perfectly.
+    """
     scores = np.empty(len(codes))
     # Every other row of each kind, so that both halves have positives.
     half = np.empty(len(codes), dtype=bool)
@@ -195,39 +194,57 @@ def _auc_of_codes(codes: NDArray[np.intp], is_positive: NDArray[np.bool_]) -> fl
     return pu_auc(is_positive, scores)
 
 
-def _not_two(where: str, values: list, n_rows: int, some_missing: bool) -> str:
+def _check_two(
+    where: str, values: list, is_missing: NDArray[np.bool_], missing_is_unlabeled: bool
+) -> None:
+    """Refuse labels that are not two values, or one value and gaps that mean unlabeled."""
+    n_rows, has_gaps = len(is_missing), bool(is_missing.any())
+    if not values or len(values) > 2:
+        raise ValueError(_explain_not_two(where, values, n_rows, has_gaps))
+    if has_gaps and not missing_is_unlabeled:
+        raise ValueError(
+            f"{where} is missing in {is_missing.sum()} of {n_rows} rows; if that means "
+            "unlabeled, say so with missing_is_unlabeled (--missing-is-unlabeled), else remove "
+            "these rows."
+        )
+    if len(values) + has_gaps != 2:
+        raise ValueError(_explain_not_two(where, values, n_rows, has_gaps))
+
+
+def _explain_not_two(where: str, values: list, n_rows: int, has_gaps: bool) -> str:
     if not values:
         return f"{where} is missing in all {n_rows} rows; it should say which are labeled positive."
-    shown = ", ".join(map(_shown, values[:5]))
+    shown = ", ".join(map(_show, values[:5]))
     shown += ", ..." if len(values) > 5 else ""
     if len(values) == 1:
         return (
             f"{where} is {shown} in all {n_rows} rows; PU learning needs labeled positives "
             "and unlabeled rows, so add rows of the other kind."
         )
-    gaps = " and gaps" if some_missing else ""
+    gaps = " and gaps" if has_gaps else ""
     return (
         f"{where} has {len(values)} values{gaps} ({shown}); PU labels are two, labeled positive "
         "and unlabeled: make a column that says which rows are known positives."
     )
 
 
-def which_is_positive(
+def find_positive(
     where: str, values: list, positive: Any, option: str = "positive= (--positive)"
 ) -> Any:
-    """The value that means positive: the one named, the larger number, or a word such as yes."""
-    shown = " and ".join(map(_shown, values))
+    """Return the value that means positive: the one named, 1, True, or a word such as yes."""
+    shown = " and ".join(map(_show, values))
     plural = "s" if len(values) > 1 else ""
     if positive is not None:
-        matches = [value for value in values if _same(value, positive)]
+        matches = [value for value in values if _means(value, positive)]
         if len(matches) != 1:
             raise ValueError(
                 f"{where} has the value{plural} {shown}, but the positive one was said to be "
                 f"{positive!r}; name one that it has with {option}."
             )
         return matches[0]
-    if not any(isinstance(value, str) for value in values):
+    if set(values) in USUAL_PAIRS:
         return max(values)
+    # Of another pair of numbers, such as 1 and 2, either may be the positive one.
     texts = {str(value).strip().lower(): value for value in values}
     yes, no = texts.keys() & POSITIVE_WORDS, texts.keys() & OTHER_WORDS
     if len(yes) == len(no) == 1:
@@ -237,7 +254,7 @@ def which_is_positive(
     )
 
 
-def _same(value: Any, wanted: Any) -> bool:
+def _means(value: Any, wanted: Any) -> bool:
     """Whether `wanted`, which may be text from a command line, means `value`."""
     if isinstance(value, str | bool | np.bool_):
         return str(value).lower() == str(wanted).lower() or value == wanted
@@ -247,11 +264,7 @@ def _same(value: Any, wanted: Any) -> bool:
         return str(value) == str(wanted)
 
 
-def _plain(value: Any) -> Any:
-    return value.item() if isinstance(value, np.generic) else value
-
-
-def _shown(value: Any) -> str:
-    """A label as it looks in a file: whole numbers may have been read as floats."""
-    plain = _plain(value)
+def _show(value: Any) -> str:
+    """Return a label as it looks in a file: whole numbers may have been read as floats."""
+    plain = to_plain(value)
     return str(int(plain)) if isinstance(plain, float) and plain.is_integer() else repr(plain)

@@ -5,14 +5,22 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from mixpul.tables._kinds import as_days, as_numbers, category_codes
+from mixpul.tables._kinds import (
+    Content,
+    as_days,
+    as_numbers,
+    code_categories,
+    normalise_category,
+)
 
-__all__ = ["FILLERS", "MISSING", "date_plan", "number_hint", "number_plan", "text_plan"]
+__all__ = ["FILLERS", "MISSING", "hint_at_numbers", "make_plan"]
+
+Plan = dict[str, Any]
 
 # Of a normal distribution the 99.5 % point lies 4 times as far from the median as the upper
 # quartile, of an exponential one 7 times, of a lognormal one 13 times.
 HEAVY_TAIL = 10.0
-# Values are cut off this many times as far from the median as the 99.5 % point.
+# Values are clipped this many times as far from the median as the 99.5 % point.
 REACH = 3.0
 # A category in fewer rows than this joins the others (in fewer than 1 % if there are few rows).
 ROWS_OF_A_CATEGORY = 10
@@ -22,29 +30,54 @@ LEAST_COVER = 0.1
 CYCLES = {"day": 1.0, "week": 7.0, "year": 365.2425}  # in days
 MISSING = "=(missing)"
 
+
+def make_plan(content: Content, n_rows: int, max_categories: int) -> tuple[Plan, str]:
+    """Decide how a column becomes features, and say it; a plan without `endings` makes none."""
+    kind = content.kind
+    if content.distinct == 1:  # and gaps: whether there is a value is all it tells
+        plan: Plan = {"kind": kind, "endings": [MISSING], "marked": True, "only_mark": True}
+        return plan, "one value only; used as missing or not"
+    if kind == "text":
+        plan, note = _plan_text(content.counts, content.texts, n_rows, max_categories)
+    elif kind == "date":
+        plan, note = _plan_dates(content.numbers, content.distinct)
+    elif kind == "number":
+        plan, note = _plan_numbers(content.numbers, content.distinct)
+    else:
+        plan, note = {"endings": [""], "fill": float(np.nanmedian(content.numbers))}, "0 and 1"
+    marked = content.missing > 0
+    if marked and plan["endings"]:
+        plan["endings"].append(MISSING)
+        note += ", missing values marked" if kind == "text" else ", gaps filled and marked"
+    return {"kind": kind, "marked": marked, "only_mark": False, **plan}, note
+
+
 # -- numbers --------------------------------------------------------------------------------
 
 
-def number_plan(values: NDArray[np.float64], n_distinct: int) -> tuple[dict[str, Any], str]:
-    """Centre and scale of a column, on a logarithmic scale if its tails are heavy."""
+def _plan_numbers(values: NDArray[np.float64], n_distinct: int) -> tuple[Plan, str]:
+    """Find centre and scale of a column, on a logarithmic scale if its tails are heavy."""
     finite = values[np.isfinite(values)]
     if not len(finite):
         return {"endings": []}, "no finite values"
-    plan: dict[str, Any] = {"endings": [""], "bend": None}
+    plan: Plan = {"endings": [""], "bend": None}
     if n_distinct > 2 and _is_heavy(finite):
-        plan["bend"] = _centre_and_spread(finite)
-    bent = _bent(finite, plan["bend"])
+        plan["bend"] = _find_bend(finite)
+    bent = _bend(finite, plan["bend"])
     low, middle, high = np.quantile(bent, [0.005, 0.5, 0.995])
     plan["low"] = float(middle - REACH * (middle - low) if low < middle else bent.min())
     plan["high"] = float(middle + REACH * (high - middle) if high > middle else bent.max())
-    cut = np.clip(bent, plan["low"], plan["high"])
-    plan["mean"], plan["scale"] = float(cut.mean()), float(cut.std()) or 1.0
+    clipped = np.clip(bent, plan["low"], plan["high"])
+    plan["mean"], plan["scale"] = float(clipped.mean()), float(clipped.std()) or 1.0
     plan["fill"] = float(middle)
     return plan, "standardised" + (" on a logarithmic scale (heavy tails)" if plan["bend"] else "")
 
 
-def _centre_and_spread(values: NDArray[np.float64]) -> list[float]:
-    """Median, and how far values typically are from it; if most are equal, how far the others."""
+def _find_bend(values: NDArray[np.float64]) -> list[float]:
+    """Return the median, and how far values typically are from it.
+
+    If most values equal the median, only the others count.
+    """
     centre = float(np.median(values))
     distances = np.abs(values - centre)
     spread = float(np.median(distances)) or float(np.median(distances[distances > 0]))
@@ -58,8 +91,8 @@ def _is_heavy(values: NDArray[np.float64]) -> bool:
     return any(far > HEAVY_TAIL * near for far, near in sides)
 
 
-def _bent(values: NDArray[np.float64], bend: list[float] | None) -> NDArray[np.float64]:
-    """A copy of `values`; with `bend` linear near the centre and logarithmic far from it."""
+def _bend(values: NDArray[np.float64], bend: list[float] | None) -> NDArray[np.float64]:
+    """Return a copy of `values`; with `bend` linear near the centre, logarithmic far from it."""
     if bend is None:
         return values.copy()
     centre, spread = bend
@@ -68,8 +101,9 @@ def _bent(values: NDArray[np.float64], bend: list[float] | None) -> NDArray[np.f
     return np.arcsinh(bent, out=bent)
 
 
-def _standardised(plan: dict[str, Any], values: NDArray[np.float64]) -> NDArray[np.float64]:
-    bent = _bent(values, plan["bend"])
+def _standardise(plan: Plan, values: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Bend, clip, fill and scale numbers as planned, in one copy of them."""
+    bent = _bend(values, plan["bend"])
     np.clip(bent, plan["low"], plan["high"], out=bent)
     if np.isnan(bent.sum()):  # one quick pass; gaps are rare
         bent[np.isnan(bent)] = plan["fill"]
@@ -78,15 +112,15 @@ def _standardised(plan: dict[str, Any], values: NDArray[np.float64]) -> NDArray[
     return bent
 
 
-def _fill_numbers(plan: dict[str, Any], column: Any, out: NDArray[np.float32]) -> None:
+def _fill_numbers(plan: Plan, column: Any, out: NDArray[np.float32]) -> None:
     values = as_numbers(column, plan["kind"], plan["column"])
     if plan["marked"]:
         out[:, -1] = np.isnan(values)
     if not plan["only_mark"]:
-        out[:, 0] = _standardised(plan, values)
+        out[:, 0] = _standardise(plan, values)
 
 
-def _fill_booleans(plan: dict[str, Any], column: Any, out: NDArray[np.float32]) -> None:
+def _fill_booleans(plan: Plan, column: Any, out: NDArray[np.float32]) -> None:
     values = as_numbers(column, plan["kind"], plan["column"])
     if plan["marked"]:
         out[:, -1] = np.isnan(values)
@@ -97,9 +131,9 @@ def _fill_booleans(plan: dict[str, Any], column: Any, out: NDArray[np.float32]) 
 # -- dates ----------------------------------------------------------------------------------
 
 
-def date_plan(days: NDArray[np.float64], n_distinct: int) -> tuple[dict[str, Any], str]:
-    """Days as a number, and the cycles that the dates run through."""
-    plan, _ = number_plan(days, n_distinct)
+def _plan_dates(days: NDArray[np.float64], n_distinct: int) -> tuple[Plan, str]:
+    """Plan days as a number, and the cycles that the dates run through."""
+    plan, _ = _plan_numbers(days, n_distinct)
     present = days[~np.isnan(days)]
     has_hours = bool((present != np.floor(present)).any())
     plan["cycles"] = [
@@ -112,17 +146,17 @@ def date_plan(days: NDArray[np.float64], n_distinct: int) -> tuple[dict[str, Any
     return plan, f"days, standardised{seen}"
 
 
-def _fill_dates(plan: dict[str, Any], column: Any, out: NDArray[np.float32]) -> None:
+def _fill_dates(plan: Plan, column: Any, out: NDArray[np.float32]) -> None:
     days = as_days(column, plan["column"])
     missing = np.isnan(days)
     if plan["marked"]:
         out[:, -1] = missing
     if plan["only_mark"]:
         return
-    out[:, 0] = _standardised(plan, days)
+    out[:, 0] = _standardise(plan, days)
     for k, name in enumerate(plan["cycles"]):
         angle = np.where(missing, 0.0, days) * (2 * np.pi / CYCLES[name])
-        # The middle of the circle is no time at all.
+        # A gap is the middle of the circle, as far from every time.
         out[:, 1 + 2 * k] = np.where(missing, 0.0, np.sin(angle))
         out[:, 2 + 2 * k] = np.where(missing, 0.0, np.cos(angle))
 
@@ -130,29 +164,30 @@ def _fill_dates(plan: dict[str, Any], column: Any, out: NDArray[np.float32]) -> 
 # -- text -----------------------------------------------------------------------------------
 
 
-def text_plan(
+def _plan_text(
     counts: NDArray[np.intp], texts: list[str], n_rows: int, max_categories: int
-) -> tuple[dict[str, Any], str]:
-    """The categories worth a column each, most frequent first, and whether others are left."""
+) -> tuple[Plan, str]:
+    """Find the categories worth a column each, most frequent first, and whether others are left."""
     least = max(1, min(ROWS_OF_A_CATEGORY, n_rows // 100))
+    # Different values may have the same text, such as 1 and '1'.
     total: dict[str, int] = {}
     for text, count in zip(texts, counts, strict=True):
         total[text] = total.get(text, 0) + int(count)
     order = sorted((t for t in total if total[t]), key=lambda text: (-total[text], text))
-    kept = [text for text in order if total[text] >= least][:max_categories]
-    covered = sum(total[text] for text in kept) / sum(total.values())
+    frequent = [text for text in order if total[text] >= least][:max_categories]
+    covered = sum(total[text] for text in frequent) / sum(total.values())
     if covered < LEAST_COVER:
         note = "free text: hardly any value comes more than a few times"
-        return {"endings": []}, note + number_hint(texts)
-    n_other = len(order) - len(kept)
-    endings = [f"={text}" for text in kept] + (["=(other)"] if n_other else [])
-    note = f"one column for each of {len(kept)} categories"
+        return {"endings": []}, note + hint_at_numbers(texts)
+    n_other = len(order) - len(frequent)
+    endings = [f"={text}" for text in frequent] + (["=(other)"] if n_other else [])
+    note = f"one column for each of {len(frequent)} categories"
     note += f", one for {n_other} rare ones" if n_other else ""
-    return {"endings": endings, "categories": kept, "has_other": n_other > 0}, note
+    return {"endings": endings, "categories": frequent, "has_other": n_other > 0}, note
 
 
-def number_hint(texts: list[str]) -> str:
-    """What to say of text that would be numbers, perhaps but for some words like "unknown"."""
+def hint_at_numbers(texts: list[str]) -> str:
+    """Return a hint if text would be numbers, perhaps except for words such as "unknown"."""
     import pandas as pd
 
     is_number = pd.to_numeric(pd.Series(texts, dtype=object), errors="coerce").notna()
@@ -164,17 +199,22 @@ def number_hint(texts: list[str]) -> str:
     return f"; most are numbers, but not {word!r}: if that is a missing value, tell read_table"
 
 
-def _fill_text(plan: dict[str, Any], column: Any, out: NDArray[np.float32]) -> None:
-    codes, texts = category_codes(column)
+def _fill_text(plan: Plan, column: Any, out: NDArray[np.float32]) -> None:
+    codes, texts = code_categories(column)
     if plan["marked"]:
         out[:, -1] = codes < 0
     if plan["only_mark"]:
         return
     slots = {text: k for k, text in enumerate(plan["categories"])}
     other = len(slots) if plan["has_other"] else -1
+    # Second choice: the same code written in another way. Of two the more frequent comes first.
+    alike = {normalise_category(text): k for text, k in reversed(slots.items())}
+    slot_of_text = [
+        slots[text] if text in slots else alike.get(normalise_category(text), other)
+        for text in texts
+    ]
     # The last entry is that of code -1, a missing value.
-    slot_of_code = np.array([slots.get(text, other) for text in texts] + [-1], dtype=np.intp)
-    slot = slot_of_code[codes]
+    slot = np.array([*slot_of_text, -1], dtype=np.intp)[codes]
     rows = np.flatnonzero(slot >= 0)
     out[rows, slot[rows]] = 1
 

@@ -6,20 +6,19 @@ from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 from joblib import cpu_count
 from scipy.special import expit
 
-from mixpul._util.files import whole_file
+from mixpul._util.files import open_whole
 from mixpul.tables._reading import ROWS_PER_BATCH
-from mixpul.tables.formats import COMPRESSIONS, FORMATS
+from mixpul.tables.formats import FORMATS, find_delimiter, split_suffixes
 from mixpul.tables.frames import import_tables
-from mixpul.tables.names import check_present
+from mixpul.tables.names import as_texts, check_present
 
-__all__ = ["score_stream", "write_table"]
+__all__ = ["make_scored_batch", "score_stream", "write_table"]
 
 
 def score_stream(
@@ -68,9 +67,11 @@ def score_stream(
     import_tables()
     import torch
 
-    def scored(batch: Any) -> Any:
+    keep = as_texts(keep)
+
+    def score(batch: Any) -> Any:
         kept = {name: batch.column(name) for name in keep}
-        return scored_columns(kept, model.decision_function(batch), threshold)
+        return make_scored_batch(kept, model.decision_function(batch), threshold)
 
     if clash := {"score", "predicted"} & set(keep):
         raise ValueError(
@@ -80,12 +81,12 @@ def score_stream(
     n_workers = n_workers or cpu_count()
     n_threads = torch.get_num_threads()
     waiting: deque[Future] = deque()
-    # One thread per batch: small matrices are faster so than with all threads on one batch.
+    # One thread per batch: for small matrices this is faster than all threads on one batch.
     with ThreadPoolExecutor(n_workers, "score", torch.set_num_threads, (1,)) as pool:
         try:
-            for batch in _even(batches, ROWS_PER_BATCH):
+            for batch in _make_even(batches, ROWS_PER_BATCH):
                 check_present(keep, batch.schema.names, "The table")
-                waiting.append(pool.submit(scored, batch))
+                waiting.append(pool.submit(score, batch))
                 if len(waiting) > n_workers:
                     yield waiting.popleft().result()
             while waiting:
@@ -96,8 +97,8 @@ def score_stream(
             torch.set_num_threads(n_threads)
 
 
-def scored_columns(kept: dict[str, Any], logits: Any, threshold: float | None) -> Any:
-    """A record batch of the kept columns, the scores and the predictions."""
+def make_scored_batch(kept: dict[str, Any], logits: Any, threshold: float | None) -> Any:
+    """Make a record batch of the kept columns, the scores and the predictions."""
     import pyarrow as pa
 
     scores = expit(logits)
@@ -106,8 +107,8 @@ def scored_columns(kept: dict[str, Any], logits: Any, threshold: float | None) -
     return pa.RecordBatch.from_arrays(list(columns.values()), names=list(columns))
 
 
-def _even(batches: Iterable[Any], n_rows: int) -> Iterator[Any]:
-    """The same rows in batches of exactly `n_rows`, but for the last one.
+def _make_even(batches: Iterable[Any], n_rows: int) -> Iterator[Any]:
+    """Yield the same rows in batches of exactly `n_rows`, except for the last one.
 
     A row's score may differ in the last bit with its place in a batch; in even batches, a multiple
     of the classifier's own passes, every row has the place it has in the whole table.
@@ -123,13 +124,13 @@ def _even(batches: Iterable[Any], n_rows: int) -> Iterator[Any]:
             held.append(piece)
             n_held += piece.num_rows
             if n_held == n_rows:
-                yield _joined(pa, held)
+                yield _join(pa, held)
                 held, n_held = [], 0
     if held:
-        yield _joined(pa, held)
+        yield _join(pa, held)
 
 
-def _joined(pa: Any, batches: list[Any]) -> Any:
+def _join(pa: Any, batches: list[Any]) -> Any:
     if len(batches) == 1:
         return batches[0]
     table = pa.Table.from_batches(batches).unify_dictionaries().combine_chunks()
@@ -144,8 +145,8 @@ def write_table(batches: Iterable[Any], path: str | os.PathLike) -> int:
     batches : iterable of pyarrow.RecordBatch
         At least one, all with the same columns.
     path : str or path-like
-        The suffix decides the format (.csv and .tsv also with .gz or .zst); '-' is standard
-        output, as CSV.
+        The suffix decides the format; .tsv and .tab files have tabs. CSV files may also end in .gz
+        or .zst. '-' is standard output, as CSV.
 
     Returns
     -------
@@ -165,23 +166,22 @@ def write_table(batches: Iterable[Any], path: str | os.PathLike) -> int:
     """
     import_tables()
     name = os.fspath(path)
-    suffixes = [suffix.lower() for suffix in Path(name).suffixes]
-    compression = COMPRESSIONS.get(suffixes[-1]) if suffixes else None
-    inner = suffixes[-2:-1] if compression else suffixes[-1:]
-    form = "CSV" if name == "-" else FORMATS.get("".join(inner))
+    if name == "-":
+        return _write(batches, sys.stdout.buffer, "CSV", None, ",")
+    suffix, compression = split_suffixes(name)
+    form = FORMATS.get(suffix)
     if form is None or (compression and form != "CSV"):
         raise ValueError(
             f"{name!r} does not say what to write; let it end in .parquet, .feather or .csv."
         )
-    if name == "-":
-        return _written(batches, sys.stdout.buffer, form, None, ",")
-    with whole_file(name) as file:
-        return _written(batches, file, form, compression, "\t" if inner == [".tsv"] else ",")
+    with open_whole(name) as file:
+        return _write(batches, file, form, compression, find_delimiter(name) or ",")
 
 
-def _written(
+def _write(
     batches: Iterable[Any], file: Any, form: str, compression: str | None, delimiter: str
 ) -> int:
+    """Write record batches to an open file, and return the number of rows."""
     import pyarrow as pa
 
     if compression:
@@ -194,7 +194,7 @@ def _written(
     n_rows = 0
     try:
         for batch in batches:
-            writer = writer or _writer(sink, batch.schema, form, delimiter)
+            writer = writer or _open_writer(sink, batch.schema, form, delimiter)
             writer.write(pa.Table.from_batches([batch]))
             n_rows += batch.num_rows
     except BaseException:
@@ -211,7 +211,7 @@ def _written(
     return n_rows
 
 
-def _writer(sink: Any, schema: Any, form: str, delimiter: str) -> Any:
+def _open_writer(sink: Any, schema: Any, form: str, delimiter: str) -> Any:
     import pyarrow as pa
     from pyarrow import csv, parquet
 

@@ -1,11 +1,12 @@
 """Are some kinds of positives labeled more often than others that look just as positive?
 
-Where all rows are surely positive, a share c of them is labeled, whatever else they are. So the
-chance of a label rises with the score up to c and stays there: c * sigmoid(a + b * score). If one
+Among rows that are surely positive a share c is labeled, whatever else they are. So the chance of
+a label rises with the score up to the level c and stays there: c * sigmoid(a + b * score). If one
 half of the rows, by some column, stays at a lower level than the other, that column decides who
-gets labeled. If the column only tells of the class, it moves the rise and not the level. The scores
-are those of rows whose column was shuffled, for a score that knows the column has absorbed the
-difference.
+gets labeled. A column that only tells of the class moves the rise and not the level.
+
+The scores are those of rows whose column was shuffled: a score that knows the column has absorbed
+the difference.
 """
 
 from collections.abc import Iterator
@@ -16,17 +17,17 @@ from numpy.typing import NDArray
 from scipy.optimize import minimize
 from scipy.special import expit, log_expit
 
-from mixpul.assess._columns import Shuffled
+from mixpul.assess.importance import ShuffledScores
 from mixpul.tables import TableInput
 from mixpul.tables.plans import MISSING
 
-__all__ = ["Split", "split_in_two", "splits", "unevenness"]
+__all__ = ["Split", "compare_levels", "compare_sides", "split_in_two"]
 
-# A parameter that data say nothing of stays near 0.
+# Keeps a parameter near 0 if the data say nothing of it.
 RIDGE = 0.02
 LEAST_SHARE = 0.1  # of the rows, on either side of a split
-
-
+# Ratios of levels: more than the first counts as uneven, less than the second as even.
+UNEVEN_RATIO, EVEN_RATIO = 2.0, 3.0
 # The 95 % point of chi-squared with one degree of freedom, one-sided.
 ENOUGH_DEVIANCE = 2.71
 
@@ -55,22 +56,22 @@ class Split(NamedTuple):
     is_even: bool
 
 
-def splits(table: TableInput, shuffled: Shuffled, columns: set[str]) -> list[Split]:
-    """The splits of the named columns that have rows on both sides."""
-    found, start = [], 0
+def compare_sides(table: TableInput, shuffled: ShuffledScores, columns: set[str]) -> list[Split]:
+    """Split the rows by each of the named columns; those with rows on both sides are compared."""
+    splits, start = [], 0
     for plan, without in zip(table.plan_, shuffled.without, strict=True):
         scores = without.mean(0).astype(np.float64)
-        for k, side in _sides(plan) if plan["column"] in columns else ():
+        for k, side in _name_sides(plan) if plan["column"] in columns else ():
             upper = split_in_two(shuffled.rows[:, start + k], shuffled.is_positive)
             if upper is not None:
-                levels = unevenness(scores, upper, shuffled.is_positive, shuffled.log_odds)
-                found.append(Split(plan["column"], side, *levels))
+                levels = compare_levels(scores, upper, shuffled.is_positive, shuffled.log_odds)
+                splits.append(Split(plan["column"], side, *levels))
         start += len(plan["endings"])
-    return found
+    return splits
 
 
-def _sides(plan: dict[str, Any]) -> Iterator[tuple[int, str]]:
-    """The features of a column that split rows in a way to be put in words."""
+def _name_sides(plan: dict[str, Any]) -> Iterator[tuple[int, str]]:
+    """Yield the features of a column that split rows in a way that words can say."""
     for k, ending in enumerate(plan["endings"]):
         if ending == MISSING:
             yield k, f"{plan['column']!r} is missing"
@@ -82,7 +83,7 @@ def _sides(plan: dict[str, Any]) -> Iterator[tuple[int, str]]:
 
 
 def split_in_two(values: NDArray, is_positive: NDArray[np.bool_]) -> NDArray[np.bool_] | None:
-    """Rows above the median of the unlabeled rows; None if hardly any or nearly all are."""
+    """Return rows above the median of the unlabeled rows; None if hardly any or nearly all are."""
     middle = np.median(values[~is_positive])
     for upper in (values > middle, values >= middle):
         if LEAST_SHARE <= upper.mean() <= 1 - LEAST_SHARE:
@@ -90,30 +91,40 @@ def split_in_two(values: NDArray, is_positive: NDArray[np.bool_]) -> NDArray[np.
     return None
 
 
-def unevenness(
+def compare_levels(
     scores: NDArray, upper: NDArray[np.bool_], is_positive: NDArray[np.bool_], log_odds: float
 ) -> tuple[float, bool, bool]:
-    """Compare the levels on both sides of a split: `ratio`, `is_uneven` and `is_even`.
+    """Compare the levels on both sides of a split: `ratio`, `is_uneven` and `is_even` of `Split`.
 
     `log_odds` is what drawing the rows added to the log-odds of a label: the log of the share of
     labeled rows that were drawn less that of the unlabeled ones.
     """
     s = (scores - scores.mean()) / (scores.std() or 1.0)
     data = (s, upper.astype(float), is_positive.astype(float), log_odds)
-    free = min((_fit(data, None, start) for start in _starts(5)), key=lambda found: found.fun)
+    # Not convex: the better of two starts.
+    free = min((_fit(data, None, start) for start in _place_starts(5)), key=lambda fit: fit.fun)
     levels = expit(free.x[3:])
     ratio = float(levels[1] / levels[0])
 
-    def worse(fixed: float) -> float:
-        starts = [np.append(free.x[:3], free.x[3:].max()), *_starts(4)]
-        return 2 * (min(_fit(data, fixed, start).fun for start in starts) - free.fun)
+    def is_ruled_out(fixed: float) -> bool:
+        """Whether the data fit much worse with this ratio (a test of the likelihood ratio)."""
+        starts = [np.append(free.x[:3], free.x[3:].max()), *_place_starts(4)]
+        best = min(_fit(data, fixed, start).fun for start in starts)
+        return 2 * (best - free.fun) > ENOUGH_DEVIANCE
 
-    is_uneven = not 0.5 <= ratio <= 2 and worse(2.0 if ratio > 1 else 0.5) > ENOUGH_DEVIANCE
-    is_even = 1 / 3 < ratio < 3 and min(worse(3.0), worse(1 / 3)) > ENOUGH_DEVIANCE
+    is_uneven = not 1 / UNEVEN_RATIO <= ratio <= UNEVEN_RATIO and is_ruled_out(
+        UNEVEN_RATIO if ratio > 1 else 1 / UNEVEN_RATIO
+    )
+    is_even = (
+        1 / EVEN_RATIO < ratio < EVEN_RATIO
+        and is_ruled_out(EVEN_RATIO)
+        and is_ruled_out(1 / EVEN_RATIO)
+    )
     return ratio, is_uneven, is_even
 
 
-def _starts(n: int) -> list[NDArray]:
+def _place_starts(n: int) -> list[NDArray]:
+    """Return where the search for n parameters begins: a low and a high rise."""
     return [np.array([a, 0.0, 0.0, *[-1.0] * (n - 3)]) for a in (-1.0, 1.0)]
 
 
@@ -129,10 +140,10 @@ def _loss(
     log_odds: float,
     ratio: float | None,
 ) -> tuple[float, NDArray]:
-    """Minus the log-likelihood of the labels, and its gradient.
+    """Return minus the log-likelihood of the labels, and its gradient.
 
-    theta holds a, log b, the shift of the upper side, and the logits of the levels: both, or for a
-    given ratio of upper to lower level the higher one.
+    theta holds a, log b, the shift of the upper side, and the logits of the levels. These are both
+    levels, or for a given ratio of upper to lower level only the higher one.
     """
     a, log_b, shift = theta[:3]
     if ratio is None:
@@ -144,6 +155,7 @@ def _loss(
     levels = expit(theta[3:])
     rise = expit(a + np.exp(log_b) * s + shift * upper)
     chance = rise * (sides.T @ levels) * np.where(upper > 0, factor[1], factor[0])
+    # Keeps the logarithms finite where a search goes astray.
     chance = np.clip(chance, 1e-9, 1 - 1e-6)
     logits = log_odds + np.log(chance) - np.log1p(-chance)
     loss = -np.where(labeled > 0, log_expit(logits), log_expit(-logits)).sum()

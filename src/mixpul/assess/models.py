@@ -1,0 +1,96 @@
+"""Which classifier is fitted: a method by name, or a copy of a user's own, with a seed."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from sklearn.base import BaseEstimator, clone
+from sklearn.pipeline import Pipeline, make_pipeline
+
+from mixpul._names import METHODS
+from mixpul._util.errors import MixpulError
+from mixpul._util.random import as_generator, seed_parts
+from mixpul.base import PUClassifier
+from mixpul.images.defaults import SETTINGS_BY_METHOD, count_image_epochs
+from mixpul.tables import TableInput
+
+__all__ = [
+    "choose_image_classifier",
+    "choose_methods",
+    "choose_pipeline",
+    "write_settings",
+]
+
+
+def choose_pipeline(model: str | BaseEstimator, seed: int) -> Pipeline:
+    """Return an unfitted pipeline of a `TableInput` and a classifier."""
+    if not isinstance(model, Pipeline):
+        return make_pipeline(TableInput(), _choose_classifier(model, seed))
+    if len(model) != 2 or not isinstance(model[0], TableInput):
+        raise MixpulError(
+            "A pipeline to assess has two steps, a TableInput and a classifier; got "
+            f"{', '.join(type(step).__name__ for _, step in model.steps)}."
+        )
+    pipeline = clone(model)
+    pipeline.steps[-1] = (pipeline.steps[-1][0], _choose_classifier(pipeline[-1], seed))
+    return pipeline
+
+
+def choose_image_classifier(
+    model: str | BaseEstimator, seed: int, n_unlabeled: int
+) -> PUClassifier:
+    """Return an unfitted classifier; a method by name has the settings for images."""
+    if isinstance(model, str) and model in SETTINGS_BY_METHOD:
+        settings = SETTINGS_BY_METHOD[model] | {"n_epochs": count_image_epochs(n_unlabeled)}
+        return METHODS[model](**settings, random_state=seed)
+    _check_classifier(model, SETTINGS_BY_METHOD)
+    return _copy_seeded(model, seed)
+
+
+def choose_methods(
+    methods: Sequence[str] | Mapping[str, PUClassifier] | None, seed: int
+) -> dict[str, PUClassifier]:
+    """Return unfitted classifiers by name; None means all methods."""
+    if isinstance(methods, Mapping):
+        return {name: _copy_seeded(classifier, seed) for name, classifier in methods.items()}
+    names = list(METHODS) if methods is None else list(methods)
+    if unknown := [name for name in names if name not in METHODS]:
+        raise MixpulError(f"There is no method {unknown[0]!r}; there are {', '.join(METHODS)}.")
+    if not names:
+        raise MixpulError(f"Name at least one method of {', '.join(METHODS)}.")
+    return {name: METHODS[name](random_state=seed) for name in names}
+
+
+def write_settings(classifier: Any) -> dict[str, Any]:
+    """Return the parameters as plain values, or as text where they are none."""
+    plain = (str, int, float, bool, type(None))
+    return {
+        # By name: the text of a function holds its address, another one in each process.
+        name: value if isinstance(value, plain) else getattr(value, "__qualname__", repr(value))
+        for name, value in classifier.get_params(deep=False).items()
+    }
+
+
+def _choose_classifier(model: str | BaseEstimator, seed: int) -> PUClassifier:
+    if isinstance(model, str):
+        return choose_methods([model], seed)[model]
+    _check_classifier(model, METHODS)
+    return _copy_seeded(model, seed)
+
+
+def _check_classifier(model: Any, names: Iterable[str]) -> None:
+    if not isinstance(model, PUClassifier):
+        got = repr(model) if isinstance(model, str) else type(model).__name__
+        raise MixpulError(
+            f"model must be one of {', '.join(names)}, or a classifier of mixpul; got {got}."
+        )
+
+
+def _copy_seeded(model: Any, seed: int) -> Any:
+    """Return an unfitted copy, with a seed if it has none: the same seed, the same scores."""
+    copy = clone(model)
+    own = copy.get_params(deep=False)
+    if "random_state" not in own:
+        # A pipeline has no seed of its own, but its steps may.
+        return seed_parts(copy, as_generator(seed))
+    # A classifier with a seed takes care of its parts itself.
+    return copy.set_params(random_state=seed) if own["random_state"] is None else copy

@@ -1,0 +1,110 @@
+"""Scores of rows that were left out of training, by whatever method."""
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from scipy.special import expit
+from sklearn.base import clone
+
+from mixpul._util.progress import progress_bar
+from mixpul._util.random import number_folds
+from mixpul.base import PUClassifier
+from mixpul.training import as_rows, score_rows
+
+__all__ = ["N_FOLDS", "OutOfFold", "cross_validate", "fit_on_all_rows", "score_out_of_fold"]
+
+N_FOLDS = 5
+
+
+class OutOfFold(NamedTuple):
+    """A classifier fitted on all rows, and the scores of rows by scorers that have not seen them.
+
+    Attributes
+    ----------
+    classifier : PUClassifier
+    scores : ndarray of shape (n,)
+        Logits.
+    folds : ndarray of shape (n,)
+        For each row the number of the scorer that has not seen it.
+    scorers : list of callable
+        Each returns logits of rows.
+    """
+
+    classifier: PUClassifier
+    scores: NDArray[np.float32]
+    folds: NDArray[np.int32]
+    scorers: list[Callable[[NDArray], NDArray]]
+
+    @property
+    def shares(self) -> NDArray[np.float32]:
+        """The scores on the scale of `predict_proba`."""
+        return expit(self.scores)
+
+
+def fit_on_all_rows(
+    classifier: Any, rows: NDArray, is_positive: NDArray[np.bool_], verbose: int
+) -> None:
+    """Fit a classifier in place; if it can show its progress, it does so by `verbose`."""
+    params = classifier.get_params()
+    if "verbose" in params:
+        classifier.set_params(verbose=verbose)
+    classifier.fit(rows, is_positive.astype(int))
+    if "verbose" in params:
+        # How loud this fit was is not a setting of the model to keep.
+        classifier.set_params(verbose=params["verbose"])
+
+
+def score_out_of_fold(
+    classifier: Any,
+    rows: NDArray,
+    is_positive: NDArray[np.bool_],
+    n_folds: int,
+    seed: int,
+    verbose: int,
+) -> OutOfFold:
+    """Return the out-of-fold scores that a fitted classifier has, or fit one copy per fold."""
+    if hasattr(classifier, "oof_scores_"):
+        scorers = [_make_scorer(net) for net in classifier.net_.members]
+        return OutOfFold(classifier, classifier.oof_scores_, classifier.oof_folds_, scorers)
+    folds = number_folds(is_positive, n_folds, seed)
+    with progress_bar(int(folds.max()) + 1, type(classifier).__name__, verbose, "folds") as advance:
+        scores, parts = cross_validate(
+            classifier, rows, is_positive.astype(int), folds, advance=advance
+        )
+    scorers = [part.decision_function for part in parts]
+    return OutOfFold(classifier, scores.astype(np.float32), folds, scorers)
+
+
+def cross_validate(
+    estimator: Any,
+    rows: NDArray,
+    labels: NDArray,
+    folds: NDArray[np.int32],
+    *,
+    train_on: NDArray[np.bool_] | None = None,
+    advance: Callable[[dict[str, float]], None] = lambda record: None,
+) -> tuple[NDArray[np.float64], list[Any]]:
+    """Fit one copy without each fold; return the scores of the folds left out, and the copies.
+
+    With `train_on` the copies learn from these rows only; all rows are scored.
+    """
+    scores, parts = np.empty(len(rows)), []
+    for k in range(int(folds.max()) + 1):
+        is_left_out = folds == k
+        is_seen = ~is_left_out if train_on is None else train_on & ~is_left_out
+        part = clone(estimator).fit(rows[is_seen], labels[is_seen])
+        scores[is_left_out] = part.decision_function(rows[is_left_out])
+        parts.append(part)
+        advance({})
+    return scores, parts
+
+
+def _make_scorer(net: torch.nn.Module) -> Callable[[NDArray], NDArray]:
+    def score(rows: NDArray) -> NDArray:
+        device = next(net.parameters()).device
+        return score_rows(net, as_rows(rows, device), torch.arange(len(rows)))
+
+    return score

@@ -1,0 +1,184 @@
+"""The rows to learn from, those of a table or images: how each kind is prepared and described."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator
+from sklearn.pipeline import Pipeline
+
+from mixpul._util.errors import MixpulError
+from mixpul.assess.evidence import TableEvidence, gather_evidence
+from mixpul.assess.models import choose_image_classifier, choose_pipeline
+from mixpul.assess.out_of_fold import OutOfFold
+from mixpul.assess.source import Source
+from mixpul.assess.top_rows import list_rows, sort_unlabeled, write_cells
+from mixpul.base import PUClassifier
+from mixpul.tables.frames import as_frame
+from mixpul.training import is_images
+
+__all__ = ["Rows", "check_rows", "prepare_rows"]
+
+N_TOP_ROWS, N_COLUMNS_SHOWN = 50, 6
+N_IMAGES = 24  # of the highest-scored ones, and of the lowest-scored ones
+
+Extremes = tuple[list[dict[str, Any]], list[dict[str, Any]]]
+
+
+def prepare_rows(
+    model: str | BaseEstimator, X: Any, is_positive: NDArray[np.bool_], seed: int
+) -> "Rows":
+    """Prepare rows of a table or images, and an unfitted classifier for them."""
+    kind = _ImageRows if is_images(X) else _TableRows
+    return kind(model, X, is_positive, seed)
+
+
+def check_rows(rows: Any, is_positive: NDArray[np.bool_]) -> None:
+    """Refuse labels of another length, and too few rows to hold some out."""
+    if len(rows) != len(is_positive):
+        raise MixpulError(
+            f"X and is_positive must have one entry per row; got {len(rows)} rows and "
+            f"{len(is_positive)} labels."
+        )
+    n_positive = int(is_positive.sum())
+    if min(n_positive, len(rows) - n_positive) < 2:
+        raise MixpulError(
+            "To hold some rows out, at least 2 labeled positives and 2 unlabeled rows are needed; "
+            f"got {n_positive} and {len(rows) - n_positive}."
+        )
+
+
+class Rows(ABC):
+    """Rows that are ready to learn from, and the classifier that is to learn.
+
+    Attributes
+    ----------
+    unit : str
+        What one of them is called.
+    values : ndarray of shape (n, ...)
+        What the classifier takes.
+    classifier : PUClassifier
+    model : Pipeline or PUClassifier
+        What a user keeps: the classifier with whatever prepares its rows.
+    n_steps : int
+        How often `gather_evidence` advances a progress bar.
+    """
+
+    unit: str
+    values: NDArray
+    classifier: PUClassifier
+    model: Pipeline | PUClassifier
+    n_steps = 0
+
+    def gather_evidence(
+        self,
+        is_positive: NDArray[np.bool_],
+        fitted: OutOfFold,
+        random: np.random.Generator,
+        advance: Callable[[dict[str, float]], None],
+    ) -> TableEvidence | None:
+        """Return what the columns tell of the fitted model; None where there are no columns."""
+        return None
+
+    @abstractmethod
+    def describe(self, source: Source) -> dict[str, Any]:
+        """Return what `Assessment.data` says of this kind of rows."""
+
+    @abstractmethod
+    def list_extremes(
+        self,
+        is_positive: NDArray[np.bool_],
+        fitted: OutOfFold,
+        ids: Sequence[Any] | None,
+        importance: list[dict[str, Any]],
+    ) -> Extremes:
+        """Return the highest-scored unlabeled rows, and the lowest-scored ones if they help."""
+
+
+class _TableRows(Rows):
+    unit = "row"
+
+    def __init__(
+        self, model: str | BaseEstimator, X: Any, is_positive: NDArray[np.bool_], seed: int
+    ) -> None:
+        frame = as_frame(X, least_rows=2)
+        check_rows(frame, is_positive)
+        self.model = choose_pipeline(model, seed)
+        self.table, self.classifier = self.model
+        # `TableInput` learns nothing from labels: it is fitted once, not once for each fold.
+        self.values = self.table.fit_transform(frame)
+        # One for each used column, one for leaks, one for the simple method.
+        self.n_steps = len(self.table.plan_) + 2
+        # Columns may be named by numbers; whatever is shown names them by text.
+        self.frame = frame.set_axis([str(name) for name in frame.columns], axis=1)
+
+    def gather_evidence(
+        self,
+        is_positive: NDArray[np.bool_],
+        fitted: OutOfFold,
+        random: np.random.Generator,
+        advance: Callable[[dict[str, float]], None],
+    ) -> TableEvidence:
+        return gather_evidence(
+            self.table, self.frame, self.values, is_positive, fitted, random, advance
+        )
+
+    def describe(self, source: Source) -> dict[str, Any]:
+        return {
+            "unit": self.unit,
+            "label": source.label,
+            "positive": source.positive,
+            "id": source.id,
+            "columns": self.table.report_,
+            "features": self.values.shape[1],
+        }
+
+    def list_extremes(
+        self,
+        is_positive: NDArray[np.bool_],
+        fitted: OutOfFold,
+        ids: Sequence[Any] | None,
+        importance: list[dict[str, Any]],
+    ) -> Extremes:
+        first = sort_unlabeled(fitted, is_positive)[:N_TOP_ROWS]
+        columns = [entry["column"] for entry in importance[:N_COLUMNS_SHOWN]]
+        cells = write_cells(self.frame, first, columns)
+        rows = list_rows(fitted, first, ids)
+        return [row | {"values": own} for row, own in zip(rows, cells, strict=True)], []
+
+
+class _ImageRows(Rows):
+    unit = "image"
+
+    def __init__(
+        self, model: str | BaseEstimator, X: NDArray, is_positive: NDArray[np.bool_], seed: int
+    ) -> None:
+        check_rows(X, is_positive)
+        self.values = X
+        self.classifier = choose_image_classifier(model, seed, int((~is_positive).sum()))
+        self.model = self.classifier
+
+    def describe(self, source: Source) -> dict[str, Any]:
+        return {
+            "unit": self.unit,
+            "shape": list(self.values.shape[1:]),
+            "odd": source.odd,
+            "resized": source.n_resized,
+            "twins": list(source.twins),
+            "skipped": [one._asdict() for one in source.skipped],
+        }
+
+    def list_extremes(
+        self,
+        is_positive: NDArray[np.bool_],
+        fitted: OutOfFold,
+        ids: Sequence[Any] | None,
+        importance: list[dict[str, Any]],
+    ) -> Extremes:
+        order = sort_unlabeled(fitted, is_positive)
+        # Of a few images half are the highest and half the lowest: none is shown twice.
+        n_top, n_bottom = min(N_IMAGES, -(-len(order) // 2)), min(N_IMAGES, len(order) // 2)
+        top, bottom = order[:n_top], order[::-1][:n_bottom]
+        return list_rows(fitted, top, ids), list_rows(fitted, bottom, ids)
