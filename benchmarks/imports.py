@@ -10,7 +10,7 @@ import time
 REPEATS = 7
 
 
-def seconds(statement: str) -> float:
+def measure_seconds(statement: str) -> float:
     start = time.perf_counter()
     subprocess.run([sys.executable, "-c", statement], check=True)
     return time.perf_counter() - start
@@ -18,10 +18,10 @@ def seconds(statement: str) -> float:
 
 def main() -> None:
     base, ours = [], []
-    seconds("from mixpul import MixPULClassifier")  # fills the disk cache
+    measure_seconds("from mixpul import MixPULClassifier")  # fills the disk cache
     for _ in range(REPEATS):  # in turns: the machine's mood hits both alike
-        base.append(seconds("import torch, sklearn"))
-        ours.append(seconds("import torch, sklearn; from mixpul import MixPULClassifier"))
+        base.append(measure_seconds("import torch, sklearn"))
+        ours.append(measure_seconds("import torch, sklearn; from mixpul import MixPULClassifier"))
     print(
         f"import torch, sklearn {min(base):.2f} s; "
         f"the classifier {min(ours) - min(base):.2f} s more (at most 0.3 wanted)"

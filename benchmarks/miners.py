@@ -24,16 +24,16 @@ def measure() -> None:
     generator = np.random.default_rng(0)
     unlabeled = generator.standard_normal((N_UNLABELED, N_FEATURES), dtype=np.float32)
     positive = generator.standard_normal((N_POSITIVE, N_FEATURES), dtype=np.float32)
-    before, start = peak_mb(), time.perf_counter()
+    before, start = measure_peak_mb(), time.perf_counter()
     DistanceMiner().mine(positive, unlabeled, n=N_UNLABELED // 2)
     seconds = time.perf_counter() - start
     print(
         f"DistanceMiner, {N_UNLABELED:,} x {N_POSITIVE:,} x {N_FEATURES}: "
-        f"{seconds:.1f} s, {peak_mb() - before:.0f} MB extra at the peak"
+        f"{seconds:.1f} s, {measure_peak_mb() - before:.0f} MB extra at the peak"
     )
 
 
-def peak_mb() -> float:
+def measure_peak_mb() -> float:
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     # Kilobytes, except on macOS.
     return peak / (1e6 if sys.platform == "darwin" else 1e3)

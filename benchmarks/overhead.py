@@ -10,13 +10,13 @@ import torch
 from torch import nn
 
 from mixpul import MixPULClassifier
-from step import seconds
+from step import measure_seconds
 
 N_ROWS, N_FEATURES, N_POSITIVE, BATCH, EPOCHS, ROUNDS = 6_000, 50, 500, 128, 5, 7
 
 
-def bare_loop(X: np.ndarray, y: np.ndarray) -> None:
-    """MixPUL in the plainest PyTorch: no checks, no records, nothing reusable."""
+def run_bare_loop(X: np.ndarray, y: np.ndarray) -> None:
+    """Train MixPUL in the plainest PyTorch: no checks, no records, nothing reusable."""
     X = torch.from_numpy(X)
     positive, unlabeled = (torch.from_numpy(np.flatnonzero(y == value)) for value in (1, 0))
     net = nn.Sequential(
@@ -66,11 +66,11 @@ def main() -> None:
         cross_fitting=None, early_stopping=False, max_steps=None,
     )  # fmt: skip
     model.fit(X, y)
-    bare_loop(X, y)
+    run_bare_loop(X, y)
     ratios = []
     for _ in range(ROUNDS):  # in turns: the machine's mood hits both alike
-        bare = seconds(lambda: bare_loop(X, y))
-        ratios.append(seconds(lambda: model.fit(X, y)) / bare)
+        bare = measure_seconds(lambda: run_bare_loop(X, y))
+        ratios.append(measure_seconds(lambda: model.fit(X, y)) / bare)
     print(f"fit takes {np.median(ratios):.2f} times a bare loop (at most 1.15 wanted)")
 
 

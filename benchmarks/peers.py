@@ -51,22 +51,22 @@ from mixpul import (
     VPUClassifier,
     datasets,
 )
-from mixpul._util.files import write_whole
 from mixpul.metrics import pu_auc_score
-from quality import prepared, pu_split
+from mixpul.paper.perform import make_preparation, split_data
 
 ROOT = Path(__file__).parents[1]
 RESULTS = ROOT / "benchmarks" / "results" / "peers.json"
 CACHE = Path(os.environ.get("XDG_CACHE_HOME", Path.home() / ".cache")) / "mixpul" / "peers"
 PEERS = ("pulearn==0.2.0", "pu-toolbox==1.11.0", "six==1.17.0")
-DATASETS = ("krvskp", "titanic", "spambase", "clusters")
+CLUSTERS = "clusters"
+DATASETS = (*datasets.BUNDLED, CLUSTERS)
 SCORES = ("auc", "accuracy", "f1", "seconds")
 
 Grid = dict[str, BaseEstimator]  # settings of one method, by what they are called
 
 
-def environment(folder: Path) -> Path:
-    """Python of the virtual environment in `folder`, which is built unless it is there whole."""
+def build_environment(folder: Path) -> Path:
+    """Return the Python of the environment in `folder`; build it unless it is there whole."""
     python = folder / ("Scripts/python.exe" if os.name == "nt" else "bin/python")
     constraints = ROOT / "constraints.txt"
     wanted = "\n".join([sys.version, str(ROOT), *PEERS, constraints.read_text()])
@@ -85,11 +85,11 @@ def environment(folder: Path) -> Path:
     built = subprocess.run([*pip, "-c", constraints, "-e", ROOT, *PEERS], check=False)
     if built.returncode:
         raise SystemExit(f"pip could not install the peers (exit code {built.returncode}).")
-    write_whole(whole, wanted.encode())
+    whole.write_text(wanted)
     return python
 
 
-def clusters(c: float, seed: int) -> tuple[datasets.PUData, np.ndarray, np.ndarray]:
+def draw_clusters(c: float, seed: int) -> tuple[datasets.PUData, np.ndarray, np.ndarray]:
     """4,000 rows of ten Gaussian clusters in eight dimensions, four of them positive."""
     centres = np.random.default_rng(0).normal(scale=1.2, size=(10, 8))
     rng = np.random.default_rng(seed)
@@ -99,7 +99,7 @@ def clusters(c: float, seed: int) -> tuple[datasets.PUData, np.ndarray, np.ndarr
     return datasets.make_pu(X_train, y_train, c=c, random_state=seed), X_test, y_test
 
 
-def ours(prior: float, seed: int) -> dict[str, Grid]:
+def list_our_methods(prior: float, seed: int) -> dict[str, Grid]:
     models = {
         "MixPUL": MixPULClassifier(random_state=seed),
         "bagging": BaggingPUClassifier(random_state=seed),
@@ -110,7 +110,9 @@ def ours(prior: float, seed: int) -> dict[str, Grid]:
     return {f"mixpul {name}": {"defaults": model} for name, model in models.items()}
 
 
-def pulearn_methods(prior: float, positives_per_unlabeled: float, seed: int) -> dict[str, Grid]:
+def list_pulearn_methods(
+    prior: float, positives_per_unlabeled: float, seed: int
+) -> dict[str, Grid]:
     import pulearn
 
     bases = {
@@ -156,7 +158,7 @@ def pulearn_methods(prior: float, positives_per_unlabeled: float, seed: int) -> 
     }
 
 
-def pu_toolbox_methods(prior: float, c: float, n_features: int, seed: int) -> dict[str, Grid]:
+def list_pu_toolbox_methods(prior: float, c: float, n_features: int, seed: int) -> dict[str, Grid]:
     import pu_toolbox
 
     elkan_noto = {
@@ -181,7 +183,7 @@ def pu_toolbox_methods(prior: float, c: float, n_features: int, seed: int) -> di
                 upu[f"Gaussian {width}, {loss}, {penalty}"] = pu_toolbox.UPUClassifier(
                     prior, basis="rbf", kernel_width=width * n_features**0.5, **options
                 )
-    net = mlp(n_features, seed)
+    net = make_mlp(n_features, seed)
     options = {"class_prior": prior, "max_epochs": 100, "random_state": seed}
     nnpu = {
         "linear": pu_toolbox.NonNegativePUClassifier(**options),
@@ -208,8 +210,8 @@ def pu_toolbox_methods(prior: float, c: float, n_features: int, seed: int) -> di
     }
 
 
-def mlp(n_features: int, seed: int) -> torch.nn.Module:
-    """As wide and deep as our network."""
+def make_mlp(n_features: int, seed: int) -> torch.nn.Module:
+    """Make a network as wide and deep as ours."""
     torch.manual_seed(seed)
     return torch.nn.Sequential(
         torch.nn.Linear(n_features, 128),
@@ -220,14 +222,14 @@ def mlp(n_features: int, seed: int) -> torch.nn.Module:
     )
 
 
-def scores(model: Any, X: np.ndarray) -> np.ndarray:
+def score_rows(model: Any, X: np.ndarray) -> np.ndarray:
     if hasattr(model, "decision_function"):
         return model.decision_function(X)
     return model.predict_proba(X)[:, 1]
 
 
 def choose(grid: Grid, X: np.ndarray, s: np.ndarray, seed: int) -> str:
-    """The setting with the best mean PU-AUC in three folds; one that fails is out."""
+    """Return the setting with the best mean PU-AUC in three folds; one that fails is out."""
     if len(grid) == 1:
         return next(iter(grid))
     folds = list(StratifiedKFold(3, shuffle=True, random_state=seed).split(X, s))
@@ -236,7 +238,7 @@ def choose(grid: Grid, X: np.ndarray, s: np.ndarray, seed: int) -> str:
         try:
             found[setting] = np.mean(
                 [
-                    pu_auc_score(s[out], scores(clone(model).fit(X[rows], s[rows]), X[out]))
+                    pu_auc_score(s[out], score_rows(clone(model).fit(X[rows], s[rows]), X[out]))
                     for rows, out in folds
                 ]
             )
@@ -257,7 +259,7 @@ def judge(grid: Grid, pu: Any, X_test: np.ndarray, y_test: np.ndarray, seed: int
         seconds = time.process_time() - start
         predicted = np.asarray(model.predict(X_test)) == 1  # a peer's negatives are 0 or -1
         return {
-            "auc": float(roc_auc_score(y_test, scores(model, X_test))),
+            "auc": float(roc_auc_score(y_test, score_rows(model, X_test))),
             "accuracy": float(accuracy_score(y_test, predicted)),
             "f1": float(f1_score(y_test, predicted)),
             "seconds": round(seconds, 3),
@@ -267,25 +269,26 @@ def judge(grid: Grid, pu: Any, X_test: np.ndarray, y_test: np.ndarray, seed: int
         return {"failed": f"{type(error).__name__}: {error}"}
 
 
-def trial(name: str, c: float, seed: int) -> dict[str, Any]:
+def run_trial(name: str, c: float, seed: int) -> dict[str, Any]:
     warnings.simplefilter("ignore")  # what peers warn of is theirs, and not seen in a table
     torch.set_num_threads(1)
-    pu, X_test, y_test = clusters(c, seed) if name == "clusters" else pu_split(name, c, seed)
-    prepare = prepared(name, "passthrough").fit(pu.X)
-    X, X_test = (np.asarray(prepare.transform(rows), dtype=float) for rows in (pu.X, X_test))
+    split = draw_clusters(c, seed) if name == CLUSTERS else split_data(name, seed, {"c": c})
+    pu, X_test, y_test = split
+    preparation = make_preparation(name).fit(pu.X)
+    X, X_test = (np.asarray(preparation.transform(rows), dtype=float) for rows in (pu.X, X_test))
     pu = dataclasses.replace(pu, X=X)
     n_positive = int(pu.s.sum())
     methods = (
-        ours(pu.prior, seed)
-        | pulearn_methods(pu.prior, n_positive / (len(X) - n_positive), seed)
-        | pu_toolbox_methods(pu.prior, c, X.shape[1], seed)
+        list_our_methods(pu.prior, seed)
+        | list_pulearn_methods(pu.prior, n_positive / (len(X) - n_positive), seed)
+        | list_pu_toolbox_methods(pu.prior, c, X.shape[1], seed)
     )
     results = {method: judge(grid, pu, X_test, y_test, seed) for method, grid in methods.items()}
     return {"dataset": name, "c": c, "seed": seed, "labeled": n_positive, "methods": results}
 
 
-def means(trials: list[dict]) -> dict[str, dict[str, float]]:
-    """Mean scores of every method over the trials in which it did not fail."""
+def average(trials: list[dict]) -> dict[str, dict[str, float]]:
+    """Return the mean scores of every method over the trials in which it did not fail."""
     methods = {method: None for trial in trials for method in trial["methods"]}  # in their order
     found = {}
     for method in methods:
@@ -295,17 +298,17 @@ def means(trials: list[dict]) -> dict[str, dict[str, float]]:
     return found
 
 
-def cells(trials: list[dict]) -> dict[str, list[dict]]:
-    """Trials by data set and label frequency."""
+def group_cells(trials: list[dict]) -> dict[str, list[dict]]:
+    """Group trials by data set and label frequency."""
     found: dict[str, list[dict]] = {}
     for t in trials:
         found.setdefault(f"{t['dataset']}, c = {t['c']}", []).append(t)
     return found
 
 
-def overall(trials: list[dict]) -> dict[str, dict[str, float]]:
-    """Mean over cells of methods that did not fail in all trials of any."""
-    by_cell = [means(cell) for cell in cells(trials).values()]
+def average_cells(trials: list[dict]) -> dict[str, dict[str, float]]:
+    """Return the mean over cells of methods that did not fail in all trials of any."""
+    by_cell = [average(cell) for cell in group_cells(trials).values()]
     return {
         method: {score: float(np.mean([c[method][score] for c in by_cell])) for score in SCORES}
         for method in by_cell[0]
@@ -313,8 +316,8 @@ def overall(trials: list[dict]) -> dict[str, dict[str, float]]:
     }
 
 
-def table(rows: dict[str, dict[str, float]]) -> str:
-    """Markdown, best AUC first, the best of every column in bold."""
+def write_table(rows: dict[str, dict[str, float]]) -> str:
+    """Write Markdown, best AUC first, the best of every column in bold."""
     lines = ["| method | AUC | accuracy | F1 | fit, s |", "|---|---|---|---|---|"]
     formats = {"auc": ".3f", "accuracy": ".3f", "f1": ".3f", "seconds": ".2f"}
     best = {
@@ -330,8 +333,8 @@ def table(rows: dict[str, dict[str, float]]) -> str:
     return "\n".join(lines)
 
 
-def verdict(rows: dict[str, dict[str, float]]) -> str:
-    """One sentence: who has the best mean AUC, and how far the other side is behind."""
+def write_verdict(rows: dict[str, dict[str, float]]) -> str:
+    """Say in one sentence who has the best mean AUC, and how far the other side is behind."""
     order = sorted(rows, key=lambda method: -rows[method]["auc"])
     prior_free = [m for m in order if m.startswith("mixpul") and "(prior)" not in m]
     peers = [m for m in order if not m.startswith("mixpul")]
@@ -344,11 +347,15 @@ def verdict(rows: dict[str, dict[str, float]]) -> str:
     )
 
 
-def report(trials: list[dict]) -> str:
-    """A table for every data set and label frequency, one of their means, and what failed."""
-    parts = [f"### {name}\n\n{table(means(cell))}" for name, cell in cells(trials).items()]
-    rows = overall(trials)
-    parts.append(f"### Mean of all {len(trials)} splits\n\n{table(rows)}\n\n{verdict(rows)}")
+def write_report(trials: list[dict]) -> str:
+    """Write a table for every data set and label frequency, their means, and what failed."""
+    parts = [
+        f"### {name}\n\n{write_table(average(cell))}" for name, cell in group_cells(trials).items()
+    ]
+    rows = average_cells(trials)
+    parts.append(
+        f"### Mean of all {len(trials)} splits\n\n{write_table(rows)}\n\n{write_verdict(rows)}"
+    )
     failures = [
         f"- {method} failed on {t['dataset']}, c = {t['c']}, seed {t['seed']}: {result['failed']}"
         for t in trials
@@ -368,17 +375,17 @@ def main() -> None:
     parser.add_argument("--show", action="store_true", help="print the kept results")
     args = parser.parse_args()
     if args.show:
-        print(report(json.loads(RESULTS.read_text())["trials"]))
+        print(write_report(json.loads(RESULTS.read_text())["trials"]))
         return
     folder = args.env.resolve()
     if Path(sys.prefix).resolve() != folder:  # again, by the Python that has the peers
-        command = [environment(folder), __file__, *sys.argv[1:]]
+        command = [build_environment(folder), __file__, *sys.argv[1:]]
         one_thread = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"), "1")
         done = subprocess.run(command, env=os.environ | one_thread, check=False)
         raise SystemExit(done.returncode)
     tasks = [(n, c, s) for n in DATASETS for c in args.frequencies for s in range(args.seeds)]
-    trials = Parallel(args.jobs, verbose=1)(delayed(trial)(*task) for task in tasks)
-    print(report(trials))
+    trials = Parallel(args.jobs, verbose=1)(delayed(run_trial)(*task) for task in tasks)
+    print(write_report(trials))
     if args.save:
         packages = ("mixpul", "pulearn", "pu-toolbox", "torch", "scikit-learn")
         about = {name: version(name) for name in packages} | {
@@ -387,9 +394,7 @@ def main() -> None:
             "seeds": args.seeds,
         }
         RESULTS.parent.mkdir(exist_ok=True)
-        write_whole(
-            RESULTS, (json.dumps({"about": about, "trials": trials}, indent=1) + "\n").encode()
-        )
+        RESULTS.write_text(json.dumps({"about": about, "trials": trials}, indent=1) + "\n")
 
 
 if __name__ == "__main__":

@@ -9,10 +9,10 @@ from collections import defaultdict
 from typing import Any
 
 import numpy as np
-from sklearn.preprocessing import StandardScaler
 from threadpoolctl import threadpool_limits
 
 from mixpul import datasets
+from mixpul.paper.perform import make_preparation
 from mixpul.priors import PRIORS
 
 DATASETS = ("krvskp", "spambase", "titanic")
@@ -26,10 +26,10 @@ def main(names: list[str]) -> None:
           f"{'in interval':>11} {'seconds':>8}")  # fmt: skip
     for dataset in DATASETS:
         for c in LABEL_FREQUENCIES:
-            trials = [pu_data(dataset, c, seed) for seed in SEEDS]
+            trials = [make_pu_data(dataset, c, seed) for seed in SEEDS]
             for name in names:
                 results = np.array(
-                    [trial(name, pu, seed) for pu, seed in zip(trials, SEEDS, strict=True)]
+                    [run_trial(name, pu, seed) for pu, seed in zip(trials, SEEDS, strict=True)]
                 )
                 error, covered, seconds = results.T
                 errors[name].extend(np.abs(error))
@@ -43,15 +43,14 @@ def main(names: list[str]) -> None:
         print(f"mean absolute error of {name}: {np.mean(values):.3f}")
 
 
-def pu_data(name: str, c: float, seed: int) -> datasets.PUData:
+def make_pu_data(name: str, c: float, seed: int) -> datasets.PUData:
     X, y = datasets.load(name, return_X_y=True)
-    X = np.asarray(X, dtype=np.float64)
-    X = StandardScaler().fit_transform(np.log1p(X) if name == "spambase" else X)
+    X = make_preparation(name).fit_transform(np.asarray(X, dtype=np.float64))
     X_train, _, y_train, _ = datasets.paper_split(X, y, random_state=seed)
     return datasets.make_pu(X_train, y_train, c=c, random_state=seed)
 
 
-def trial(name: str, pu: Any, seed: int) -> tuple[float, bool, float]:
+def run_trial(name: str, pu: Any, seed: int) -> tuple[float, bool, float]:
     start = time.perf_counter()
     estimate = PRIORS[name](random_state=seed).fit(pu.X, pu.s)
     seconds = time.perf_counter() - start

@@ -7,23 +7,22 @@
 The paper's protocol: int(0.7 n) rows to train on, a share c of their positives labeled, all other
 training rows unlabeled. Mean over seeds 0 to 9, each a new split and a new draw of the labeled
 positives. True labels are used for the test AUC and nothing else, apart from the class prior that
-methods marked with a dagger are told. The trials are those of `mixpul reproduce uci`; finished ones
-are in `results/`, and only an empty folder runs them all (hours).
+methods marked † are given. The trials are those of `mixpul reproduce uci`. Finished ones are in
+`results/`, and only an empty folder runs them all (hours).
 """
 
 import argparse
 from pathlib import Path
 
 from mixpul.datasets import BUNDLED
-from mixpul.paper import trial as protocol
-from mixpul.paper.results import paper_markdown, quality_markdown
-from mixpul.paper.runs import Trial, plan, run
-from mixpul.paper.targets import FREQUENCIES, trials_of
-from mixpul.paper.trial import Split, prepared
+from mixpul.paper import TARGETS, trials_of
+from mixpul.paper.names import UCI
+from mixpul.paper.perform import perform
+from mixpul.paper.results import render_paper_markdown, render_quality_table
+from mixpul.paper.runs import plan, run
+from mixpul.paper.trial import Trial
 
-__all__ = ["CELLS", "prepared", "pu_split"]
-
-CELLS = [(name, c) for name in BUNDLED for c in FREQUENCIES]
+CELLS = [(name, c) for name in BUNDLED for c in TARGETS[UCI].values]
 ROOT = Path(__file__).parents[1]
 RESULTS = ROOT / "results"
 MARKS = (
@@ -32,26 +31,22 @@ MARKS = (
 )
 
 
-def pu_split(name: str, c: float, seed: int) -> Split:
-    return protocol.pu_split(name, seed, {"c": c})
+def list_trials(runs: int) -> list[Trial]:
+    return trials_of(UCI, runs=runs, only=",".join(f"dataset={name}" for name in BUNDLED))
 
 
-def trials(runs: int) -> list[Trial]:
-    return trials_of("uci", runs=runs, only=",".join(f"dataset={name}" for name in BUNDLED))
-
-
-def table(folder: Path, runs: int) -> str:
-    return quality_markdown(plan(trials(runs), folder).done)
+def make_table(folder: Path, runs: int) -> str:
+    return render_quality_table(plan(list_trials(runs), folder).done)
 
 
 def generated() -> dict[Path, str]:
-    """The files that show committed results, as they should be."""
+    """Return the files that show committed results, as they should be."""
     readme = ROOT / "README.md"
     before, rest = readme.read_text().split(MARKS[0])
     after = rest.split(MARKS[1])[1]
     return {
-        readme: f"{before}{MARKS[0]}{table(RESULTS, 10)}\n{MARKS[1]}{after}",
-        ROOT / "docs" / "results.md": paper_markdown(RESULTS),
+        readme: f"{before}{MARKS[0]}{make_table(RESULTS, 10)}\n{MARKS[1]}{after}",
+        ROOT / "docs" / "results.md": render_paper_markdown(RESULTS),
     }
 
 
@@ -66,8 +61,8 @@ def main() -> None:
         for path, text in generated().items():
             path.write_text(text)
         return
-    run(trials(args.runs), protocol.perform, args.out, jobs=args.jobs, verbose=1)
-    print(table(args.out, args.runs))
+    run(list_trials(args.runs), perform, args.out, jobs=args.jobs, verbose=1)
+    print(make_table(args.out, args.runs))
 
 
 if __name__ == "__main__":

@@ -34,19 +34,19 @@ def main() -> None:
             for seed in range(1000, 1000 + arguments.seeds):
                 column = columns[seed % len(columns)] if is_biased else None
                 for share in (0.1, 0.3):
-                    seen[judged(name, column, share, arguments.favour, seed)] += 1
+                    seen[judge(name, column, share, arguments.favour, seed)] += 1
             kind = f"{arguments.favour:g} to 1 by one column" if is_biased else "at random"
             shown = ", ".join(f"{what} {n}" for what, n in seen.most_common())
             print(f"{name:9} labeled {kind}: {shown}", flush=True)
 
 
-def judged(name: str, column: str | None, share: float, favour: float, seed: int) -> str:
-    """What the check says: the right column, another one, that all is well, or that it cannot."""
+def judge(name: str, column: str | None, share: float, favour: float, seed: int) -> str:
+    """Return what the check says: the right column, another one, all is well, or it cannot say."""
     data = datasets.load(name)
     table = pd.DataFrame(data.X, columns=data.feature_names)
     weight = data.y.astype(float)
     if column is not None:
-        weight *= np.where(above_the_median(table[column].to_numpy(), data.y == 1), favour, 1.0)
+        weight *= np.where(is_above_median(table[column].to_numpy(), data.y == 1), favour, 1.0)
     n_labeled = round(share * data.y.sum())
     random = np.random.default_rng(seed)
     is_positive = np.zeros(len(table), dtype=bool)
@@ -60,8 +60,8 @@ def judged(name: str, column: str | None, share: float, favour: float, seed: int
     return "alarm, right column" if f"'{column}'" in named else "alarm, other column"
 
 
-def above_the_median(values: np.ndarray, is_positive: np.ndarray) -> np.ndarray:
-    """Of the positives; with the median itself if hardly any is above it."""
+def is_above_median(values: np.ndarray, is_positive: np.ndarray) -> np.ndarray:
+    """Compare with the median of the positives, itself included if hardly any is above it."""
     middle = np.median(values[is_positive])
     above = values > middle
     return above if above[is_positive].mean() >= 0.1 else values >= middle

@@ -16,14 +16,14 @@ from typing import Any, NamedTuple
 import numpy as np
 import torch
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.preprocessing import StandardScaler
 from threadpoolctl import threadpool_limits
 
 import mixpul
 from mixpul import datasets
 from mixpul.base import PUClassifier
+from mixpul.paper.names import SPAMBASE
+from mixpul.paper.perform import make_preparation, split_data
 from mixpul.priors import PRIORS
-from quality import prepared, pu_split
 
 LIMIT, SLOW_LIMITS, PRIOR_LIMIT = 20.0, {"Supervised": 60.0}, 30.0
 METHODS = {
@@ -38,27 +38,27 @@ class Cost(NamedTuple):
     processor: float
 
 
-def cost(model: Any, X: np.ndarray, s: np.ndarray) -> Cost:
-    """Seconds that `model.fit` takes."""
+def measure(model: Any, X: np.ndarray, s: np.ndarray) -> Cost:
+    """Measure the seconds that `model.fit` takes."""
     wall, processor = time.perf_counter(), time.process_time()
     model.fit(X, s)
     return Cost(time.perf_counter() - wall, time.process_time() - processor)
 
 
-def method(name: str, prior: float) -> PUClassifier:
-    """Defaults, except for the true class prior."""
+def make_method(name: str, prior: float) -> PUClassifier:
+    """Make a classifier with its defaults, except for the true class prior."""
     model = METHODS[name](random_state=0)
     return model.set_params(prior=prior) if "prior" in model.get_params() else model
 
 
-def spambase_rows(n: int) -> datasets.PUData:
-    X, y = datasets.load("spambase", return_X_y=True)
+def draw_spambase(n: int) -> datasets.PUData:
+    X, y = datasets.load(SPAMBASE, return_X_y=True)
     rows = np.random.default_rng(0).permutation(len(X))[:n]
-    X = StandardScaler().fit_transform(np.log1p(np.asarray(X, dtype=float)[rows]))
+    X = make_preparation(SPAMBASE).fit_transform(np.asarray(X, dtype=float)[rows])
     return datasets.make_pu(X, np.asarray(y)[rows], c=0.1, random_state=0)
 
 
-def line(name: str, spent: Cost, unit: Cost, limit: float) -> str:
+def write_line(name: str, spent: Cost, unit: Cost, limit: float) -> str:
     verdict = "holds" if spent.processor < limit else "DOES NOT HOLD"
     ratio = spent.processor / unit.processor
     return (
@@ -73,20 +73,22 @@ def main() -> None:
     parser.add_argument("--only", nargs="+", choices=names, default=names, metavar="NAME")
     wanted = parser.parse_args().only
     torch.set_num_threads(1)
-    pu, *_ = pu_split("spambase", 0.1, 0)
-    X = prepared("spambase", "passthrough").fit_transform(pu.X)
-    method("MixPUL", pu.prior).set_params(n_epochs=1).fit(X, pu.s)  # torch's first steps are slow
-    unit = cost(method("MixPUL", pu.prior), X, pu.s)
+    pu, *_ = split_data(SPAMBASE, 0, {"c": 0.1})
+    X = make_preparation(SPAMBASE).fit_transform(pu.X)
+    make_method("MixPUL", pu.prior).set_params(n_epochs=1).fit(
+        X, pu.s
+    )  # torch's first steps are slow
+    unit = measure(make_method("MixPUL", pu.prior), X, pu.s)
     print("| fit | wall s | processor s | over MixPUL's | limit |\n|---|---|---|---|---|")
     for name in METHODS:
         if name in wanted:
-            spent = unit if name == "MixPUL" else cost(method(name, pu.prior), X, pu.s)
-            print(line(name, spent, unit, SLOW_LIMITS.get(name, LIMIT)), flush=True)
-    few = spambase_rows(4000)
+            spent = unit if name == "MixPUL" else measure(make_method(name, pu.prior), X, pu.s)
+            print(write_line(name, spent, unit, SLOW_LIMITS.get(name, LIMIT)), flush=True)
+    few = draw_spambase(4000)
     for name in PRIORS:
         if name in wanted:
-            spent = cost(PRIORS[name](random_state=0), few.X, few.s)
-            print(line(f"prior: {name}", spent, unit, PRIOR_LIMIT), flush=True)
+            spent = measure(PRIORS[name](random_state=0), few.X, few.s)
+            print(write_line(f"prior: {name}", spent, unit, PRIOR_LIMIT), flush=True)
 
 
 if __name__ == "__main__":

@@ -14,36 +14,43 @@ import torch
 from torch.utils.flop_counter import FlopCounterMode
 
 from mixpul import MixPULClassifier
+from mixpul.methods.neural import Objective
 from mixpul.training import as_rows, make_optimizer, train
 
 N_ROWS, BATCH, WIDTHS, ROUNDS = 6_400, 128, (256, 256), 20
 
 
-def one_epoch(n_features: int) -> tuple[int, Callable[[], None]]:
-    """Number of steps of an epoch, and a function that trains with all loss terms for one."""
+def make_objective(model: MixPULClassifier, X: np.ndarray, n_positive: int) -> Objective:
+    """Make what `fit` would train on all rows, the first ones labeled positive."""
+    model._row_shape, model.device = X.shape[1:], "cpu"
+    rows, is_positive = as_rows(X, torch.device("cpu")), np.arange(len(X)) < n_positive
+    is_seen = np.ones(len(X), bool)
+    return model._make_objective(model._build_member(X, rows, is_positive, is_seen, seed=0))
+
+
+def make_epoch(n_features: int) -> tuple[int, Callable[[], None]]:
+    """Return the steps of an epoch, and a function that trains with all loss terms for one."""
     rng = np.random.default_rng(0)
     X = rng.normal(size=(N_ROWS, n_features)).astype(np.float32)
     model = MixPULClassifier(net=WIDTHS, batch_size=BATCH, warmup=0.0, cross_fitting=None)
-    model._row_shape = X.shape[1:]
-    is_positive = np.arange(N_ROWS) < N_ROWS // 10
-    cpu = torch.device("cpu")
-    member = model._member(X, as_rows(X, cpu), is_positive, np.ones(N_ROWS, bool), 0, cpu)
-    optimizer = make_optimizer(member.net_, "sgd", 1e-3, 0.9, 1e-4)
+    objective = make_objective(model, X, N_ROWS // 10)
+    member = objective.member
+    optimizer = make_optimizer(member.net, "sgd", 1e-3, 0.9, 1e-4)
 
     def epoch() -> None:
         train(
-            member.net_,
-            member._batches,
-            member._loss_terms,
+            member.net,
+            member.batches,
+            objective.terms,
             optimizer=optimizer,
             n_epochs=1,
-            after_step=member._after_step,
+            after_step=objective.after_step,
         )
 
-    return len(member._batches), epoch
+    return len(member.batches), epoch
 
 
-def seconds(run: Callable[[], object]) -> float:
+def measure_seconds(run: Callable[[], object]) -> float:
     start = time.perf_counter()
     run()
     return time.perf_counter() - start
@@ -54,14 +61,14 @@ def main() -> None:
     a, b = torch.randn(2, 2048, 2048)
     print(f"One step, widths {WIDTHS}, batch {BATCH}, over a product of 2048 x 2048 matrices:")
     for n_features in (64, 256):
-        n_steps, epoch = one_epoch(n_features)
+        n_steps, epoch = make_epoch(n_features)
         with FlopCounterMode(display=False) as counter:
             epoch()
         flops = counter.get_total_flops()
         steps, products = [], []
         for _ in range(ROUNDS):  # in turns: the machine's mood hits both alike
-            steps.append(flops / seconds(epoch))
-            products.append(2 * 2048**3 / seconds(lambda: a @ b))
+            steps.append(flops / measure_seconds(epoch))
+            products.append(2 * 2048**3 / measure_seconds(lambda: a @ b))
         # The fastest round of each: what is slower is other work on the machine.
         print(
             f"{n_features:4d} features, {flops / n_steps / 1e6:.0f} MFLOP: "

@@ -42,7 +42,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         table, model = Path(folder) / "mixed.parquet", Path(folder) / "mixed.mixpul"
         make_mixed_table(table, arguments.fit_rows)
-        seconds, cpu_seconds, megabytes = measured("fit", model, table)
+        seconds, cpu_seconds, megabytes = measure_apart("fit", model, table)
         print(
             f"fit      {arguments.fit_rows:,} rows x {N_COLUMNS} columns with a report: "
             f"{seconds:.0f} s on {cpu_seconds / seconds:.2f} cores, peak {megabytes:.0f} MB "
@@ -56,7 +56,7 @@ def main() -> None:
         print(f"{n_rows:,} rows x {N_COLUMNS} numbers, {gigabytes:.2f} GB of Parquet:", flush=True)
         rates = {}
         for part in ("read", "prepare", "score"):
-            seconds, cpu_seconds, megabytes = measured(part, model, table)
+            seconds, cpu_seconds, megabytes = measure_apart(part, model, table)
             rates[part] = n_rows / seconds
             print(
                 f"{part:8} {rates[part]:>12,.0f} rows/s on {cpu_seconds / seconds:.2f} cores, "
@@ -70,14 +70,15 @@ def main() -> None:
         )
 
 
-def measured(part: str, model: Path, table: Path) -> tuple[float, float, float]:
+def measure_apart(part: str, model: Path, table: Path) -> tuple[float, float, float]:
+    """Run a part in a process of its own; return seconds, processor seconds, megabytes."""
     command = [sys.executable, __file__, "--part", part, str(model), str(table)]
     seconds, cpu_seconds, megabytes = map(float, subprocess.check_output(command).split())
     return seconds, cpu_seconds, megabytes
 
 
 def make_mixed_table(path: Path, n_rows: int) -> None:
-    """Numbers, text, booleans, dates, an id, gaps; a fifth is positive, a tenth of it labeled."""
+    """Write numbers, text, booleans, dates, gaps; a fifth is positive, a tenth of it labeled."""
     rng = np.random.default_rng(0)
     is_true = rng.random(n_rows) < 0.2
     table = pd.DataFrame({"id": np.arange(n_rows)})
@@ -99,14 +100,14 @@ def make_mixed_table(path: Path, n_rows: int) -> None:
 
 
 def make_table(path: Path, n_rows: int) -> None:
-    piece = pa.table(dict(zip(NAMES, numbers(ROWS_PER_PIECE).T, strict=True)))
+    piece = pa.table(dict(zip(NAMES, draw_numbers(ROWS_PER_PIECE).T, strict=True)))
     with pq.ParquetWriter(path, piece.schema) as writer:
         for start in range(0, n_rows, ROWS_PER_PIECE):
             writer.write(piece.slice(0, n_rows - start))
 
 
-def numbers(n_rows: int) -> np.ndarray:
-    """Half of the columns normal, half of them lognormal, of all sizes."""
+def draw_numbers(n_rows: int) -> np.ndarray:
+    """Draw half of the columns normal, half of them lognormal, of all sizes."""
     rng = np.random.default_rng(0)
     X = rng.normal(size=(n_rows, N_COLUMNS))
     X[:, ::2] = np.exp(X[:, ::2])

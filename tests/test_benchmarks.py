@@ -46,7 +46,7 @@ def trials(**aucs):
 
 
 def test_a_prior_free_win_of_ours_is_said(peers):
-    text = peers.report(trials(mixpul=(0.9, 0.8), prior=(0.7, 0.7), peer=(0.8, 0.8)))
+    text = peers.write_report(trials(mixpul=(0.9, 0.8), prior=(0.7, 0.7), peer=(0.8, 0.8)))
     assert "a prior-free method of ours: mixpul MixPUL, 0.850. Best of the peers: pulearn" in text
     assert "| mixpul MixPUL | **0.850** |" in text
 
@@ -54,7 +54,7 @@ def test_a_prior_free_win_of_ours_is_said(peers):
 @pytest.mark.parametrize("winner", ["prior", "peer"])
 def test_any_other_win_is_said_too(peers, winner):
     aucs = {"mixpul": (0.8, 0.8), "prior": (0.7, 0.7), "peer": (0.7, 0.7)} | {winner: (0.8, 0.9)}
-    sentence = peers.verdict(peers.overall(trials(**aucs)))
+    sentence = peers.write_verdict(peers.average_cells(trials(**aucs)))
     assert sentence.startswith("Best mean AUC, NOT a prior-free method of ours: ")
     assert "Best of ours without a prior: mixpul MixPUL, 0.800." in sentence
 
@@ -63,15 +63,15 @@ def test_a_failure_is_shown_and_has_no_mean(peers):
     failing = trials(mixpul=(0.8, 0.8), prior=(0.7, 0.7), peer=(0.9, None))
     for trial in failing:
         trial["methods"]["pulearn Elkan-Noto"] = result(0.6)
-    text = peers.report(failing)
+    text = peers.write_report(failing)
     assert "pulearn bagging failed on b, c = 0.1, seed 0: ValueError: too few" in text
-    assert "pulearn bagging" not in peers.overall(failing)
+    assert "pulearn bagging" not in peers.average_cells(failing)
 
 
 def test_a_folder_of_something_else_is_not_cleared(peers, tmp_path):
     (tmp_path / "thesis.txt").write_text("three years of work")
     with pytest.raises(SystemExit, match="delete it; give a new folder"):
-        peers.environment(tmp_path)
+        peers.build_environment(tmp_path)
     assert (tmp_path / "thesis.txt").exists()
 
 
@@ -88,12 +88,12 @@ def test_the_best_setting_on_pu_data_is_chosen(peers):
 def test_the_committed_results_can_be_shown(peers):
     kept = json.loads(peers.RESULTS.read_text())
     assert {t["dataset"] for t in kept["trials"]} == set(peers.DATASETS)
-    assert "### Mean of all" in peers.report(kept["trials"])
+    assert "### Mean of all" in peers.write_report(kept["trials"])
 
 
 def test_a_limit_that_is_passed_is_said(speed):
     unit = speed.Cost(wall=9.0, processor=4.0)
-    assert speed.line("VPU", speed.Cost(30.0, 10.0), unit, 20.0) == (
+    assert speed.write_line("VPU", speed.Cost(30.0, 10.0), unit, 20.0) == (
         "| VPU | 30.0 | 10.0 | 2.50 | 20 s holds |"
     )
-    assert "20 s DOES NOT HOLD" in speed.line("VPU", speed.Cost(30.0, 21.0), unit, 20.0)
+    assert "20 s DOES NOT HOLD" in speed.write_line("VPU", speed.Cost(30.0, 21.0), unit, 20.0)

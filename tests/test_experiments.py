@@ -11,14 +11,14 @@ from dataclasses import replace
 import pytest
 
 from mixpul.paper.runs import (
-    Trial,
-    estimated_seconds,
-    failed,
+    estimate_seconds,
+    has_failed,
     pack_results,
     plan,
     read_results,
     run,
 )
+from mixpul.paper.trial import Trial
 
 
 def square(trial):
@@ -79,7 +79,7 @@ class TestRun:
     def test_a_failure_is_recorded_and_the_rest_goes_on(self, tmp_path):
         several = [*trials(2, c=13), *trials(2, c=1)]
         records = run(several, square, tmp_path)
-        assert [failed(record) for record in records] == [True, True, False, False]
+        assert [has_failed(record) for record in records] == [True, True, False, False]
         assert records[0]["failure"] == "ArithmeticError: unlucky"
         assert "in square" in records[0]["traceback"]
         # A failed trial is not done: the next run tries it again.
@@ -149,8 +149,8 @@ class TestFiles:
             {"dataset": "a", "method": "fast", "seconds": 2.0},
         ]
         left = [Trial("t", "a", "slow", 0), Trial("t", "c", "slow", 0), Trial("t", "c", "new", 0)]
-        assert estimated_seconds(left, done) == 10 + 20 + 14
-        assert estimated_seconds(left, []) is None
+        assert estimate_seconds(left, done) == 10 + 20 + 14
+        assert estimate_seconds(left, []) is None
 
 
 def command(folder, *options):
@@ -189,7 +189,7 @@ def test_a_tiny_table_killed_and_resumed(tmp_path):
     assert [process.communicate()[0] and process.returncode for process in both] == [0, 0]
     records = read_results(tmp_path, "uci")
     assert len(records) == 30
-    assert not any(failed(record) for record in records)
+    assert not any(has_failed(record) for record in records)
     assert all(path.read_bytes() == content for path, content in survived.items())
     assert len({(r["settings"]["c"], r["method"], r["seed"]) for r in records}) == 30
 

@@ -5,6 +5,7 @@ import signal
 import subprocess
 import sys
 import time
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -12,16 +13,16 @@ from joblib import cpu_count
 
 from mixpul import datasets
 from mixpul.metrics import pu_auc_score
-from mixpul.paper.runs import failed, read_results, run
-from mixpul.paper.targets import EXTRA_SETS, TARGETS, Published, matches, parse_only, trials_of
-from mixpul.paper.trial import (
-    METHODS,
-    METHODS_OF_CIFAR10,
-    ClassMeans,
-    make_trial,
-    perform,
-    pu_split,
-)
+from mixpul.paper.baselines import ClassMeans
+from mixpul.paper.grid import make_trial, matches, parse_only, trials_of
+from mixpul.paper.methods import METHODS, METHODS_OF_CIFAR10
+from mixpul.paper.names import CIFAR10_CPU, ETHN
+from mixpul.paper.perform import perform, split_data
+from mixpul.paper.published import Published
+from mixpul.paper.runs import has_failed, plan, read_results, run
+from mixpul.paper.targets import EXTRA_SETS, TARGETS
+
+RESULTS = Path(__file__).parents[1] / "results"
 
 
 class TestPublished:
@@ -60,7 +61,7 @@ class TestPublished:
     def test_methods_are_known(self):
         for target in TARGETS.values():
             known = METHODS_OF_CIFAR10.get(target.name, METHODS)
-            assert {*target.methods, *target.extra_methods} <= set(known)
+            assert set(target.all_methods) <= set(known)
 
 
 class TestTrials:
@@ -135,6 +136,12 @@ class TestTrials:
         monkeypatch.setitem(METHODS, "MixPUL", changed)
         assert make_trial("uci", "titanic", "MixPUL", 0, {"c": 0.1}).id != before.id
 
+    def test_the_committed_results_are_those_of_these_trials(self):
+        """A changed name, recipe or id would leave thousands of finished trials behind."""
+        left = plan(trials_of("all", runs=1, preset="cpu"), RESULTS).left
+        # No data for the one; hours for some cells of the other.
+        assert {t.dataset for t in left if t.target != CIFAR10_CPU} == {ETHN}
+
     def test_a_recipe_holds_no_address_in_memory(self):
         """It would be another one in every process, and nothing would ever be done."""
         assert not any(" at 0x" in trial.recipe for trial in trials_of("all", runs=1))
@@ -143,14 +150,14 @@ class TestTrials:
 class TestPerform:
     @pytest.mark.parametrize(("dataset", "n_train"), [("krvskp", 2237), ("titanic", 1540)])
     def test_the_papers_split(self, dataset, n_train):
-        split = pu_split(dataset, 0, {"c": 0.1})
+        split = split_data(dataset, 0, {"c": 0.1})
         assert len(split.pu.s) == n_train
         assert split.pu.s.sum() == round(0.1 * split.pu.y.sum())
         # All other training rows are unlabeled, so the prior is theirs, not the population's.
         assert split.pu.prior == split.pu.y[split.pu.s == 0].mean()
 
     def test_five_persons_are_five_labels_of_the_whole_training_set(self):
-        split = pu_split("titanic", 0, {"n_positive": 5})
+        split = split_data("titanic", 0, {"n_positive": 5})
         assert (split.pu.s.sum(), len(split.pu.s)) == (5, 1540)
 
     def test_scores_and_times(self):
@@ -191,11 +198,22 @@ class TestPerform:
         monkeypatch.setenv("MIXPUL_DATA", str(tmp_path))
         trials = trials_of("uci", runs=1, only="dataset=ethn,c=0.1,method=class means")
         [record] = run(trials, perform, tmp_path / "out")
-        assert failed(record)
+        assert has_failed(record)
         assert record["failure"].startswith("DataNotAvailable")
 
 
-def test_class_means_cut_halfway():
+def test_names_and_results_are_read_without_torch():
+    """It takes seconds to import, and a report needs none of it."""
+    code = (
+        "import sys, mixpul.paper.names; heavy = {'torch', 'sklearn'} & set(sys.modules)\n"
+        "import mixpul.paper, mixpul.paper.results; mixpul.paper.TARGETS\n"
+        "print(heavy or 'torch' in sys.modules)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout == "False\n"
+
+
+def test_class_means_put_the_threshold_halfway():
     X = np.array([[0.0], [2.0], [4.0], [6.0]])
     model = ClassMeans().fit(X, np.array([0, 0, 1, 1]))
     assert model.predict(X).tolist() == [0, 0, 1, 1]
@@ -209,7 +227,7 @@ def test_extra_sets_are_known_to_the_loader():
     assert set(EXTRA_SETS) == {"mushroom", "satimage", "texture", "twonorm"}
 
 
-def test_pictures_killed_in_an_epoch_and_taken_up_again(tmp_path):
+def test_images_killed_in_an_epoch_and_taken_up_again(tmp_path):
     """CIFAR-10 in its true size, of two plain colours; only some of it is used."""
     arrays = {}
     for part, n in (("train", 50_000), ("test", 10_000)):

@@ -825,7 +825,7 @@ ROOT = Path(__file__).parents[1]
 
 def test_the_example_runs(tmp_path, monkeypatch, capsys):
     monkeypatch.syspath_prepend(ROOT / "examples")
-    import pictures as example
+    import images as example
 
     monkeypatch.setattr(example, "N_KNOWN", 20)
     monkeypatch.setattr(example, "N_UNLABELED", 40)
@@ -836,7 +836,7 @@ def test_the_example_runs(tmp_path, monkeypatch, capsys):
     auc = example.main(tmp_path, *SETTINGS, "--size", "8")
     assert codes == [0, 0]
     assert 0 <= auc <= 1
-    assert "9 of the 30 new pictures are crosses." in capsys.readouterr().out
+    assert "9 of the 30 new images are crosses." in capsys.readouterr().out
     assert (tmp_path / "report.html").exists()
 
 

@@ -5,13 +5,16 @@ import re
 
 import numpy as np
 import pytest
+from jinja2 import Environment, PackageLoader
 
 from browser import contrast
 from mixpul.pages import charts
 from mixpul.paper import results as report
+from mixpul.paper.grid import trials_of
+from mixpul.paper.methods import METHODS
+from mixpul.paper.perform import perform
 from mixpul.paper.runs import pack_results, run
-from mixpul.paper.targets import TARGETS, trials_of
-from mixpul.paper.trial import METHODS, perform
+from mixpul.paper.targets import TARGETS
 
 UCI, MNIST = TARGETS["uci"], TARGETS["mnist"]
 
@@ -72,16 +75,16 @@ def test_a_cell_mixes_no_recipes_and_no_failures():
 def test_all_that_tie_at_the_digits_shown_are_best():
     records = aucs("MixPUL", 0.70012) + aucs("nnPU", 0.69987) + aucs("VPU", 0.699)
     cells = report.summarise(records, UCI)
-    assert report.best_methods(cells, UCI, "titanic", 0.1) == {"MixPUL", "nnPU"}
+    assert report.find_best_methods(cells, UCI, "titanic", 0.1) == {"MixPUL", "nnPU"}
 
 
 def test_the_best_error_is_the_smallest():
     place = {"target": "mnist", "dataset": "mnist-0v1", "value": 1200}
     records = [record("MixPUL", error=0.01, **place), record("Ramp", error=0.02, **place)]
     cells = report.summarise(records, MNIST)
-    assert report.best_methods(cells, MNIST, "mnist-0v1", 1200) == {"MixPUL"}
-    assert report.losses(records, MNIST) == []
-    ((loss),) = report.losses(records, MNIST, method="Ramp")
+    assert report.find_best_methods(cells, MNIST, "mnist-0v1", 1200) == {"MixPUL"}
+    assert report.find_losses(records, MNIST) == []
+    ((loss),) = report.find_losses(records, MNIST, method="Ramp")
     assert loss.ahead[0].method == "MixPUL"
     assert loss.ahead[0].mean == pytest.approx(-0.01)
 
@@ -95,7 +98,7 @@ def test_ranks_are_over_settings_that_all_methods_have_and_ties_share():
         *aucs("VPU", 0.8, value=0.2),
         *aucs("VPU", 0.9, value=0.4),  # nobody else was run here
     ]
-    ranks, settings = report.mean_ranks(report.summarise(records, UCI), UCI)
+    ranks, settings = report.rank_methods(report.summarise(records, UCI), UCI)
     assert ranks == {"nnPU": 1.75, "MixPUL": 2.25, "VPU": 2.0}
     assert settings == [("titanic", 0.1), ("titanic", 0.2)]
 
@@ -106,7 +109,7 @@ def test_a_method_with_few_results_does_not_narrow_the_comparison():
         *(one for value in (0.1, 0.2, 0.4) for one in aucs("nnPU", 0.7, value=value)),
         *aucs("VPU", 0.9),
     ]
-    ranks, settings = report.mean_ranks(report.summarise(records, UCI), UCI)
+    ranks, settings = report.rank_methods(report.summarise(records, UCI), UCI)
     assert ranks == {"nnPU": 2.0, "MixPUL": 1.0}
     assert settings == [("titanic", 0.1), ("titanic", 0.2), ("titanic", 0.4)]
 
@@ -114,7 +117,7 @@ def test_a_method_with_few_results_does_not_narrow_the_comparison():
 def test_losses_are_paired_by_seed():
     rival = aucs("nnPU", 0.73, 0.83, 0.93, 0.1)  # the fourth split is the rival's alone
     own = aucs("MixPUL", 0.7, 0.8, 0.93)
-    (loss,) = report.losses(rival + own, UCI)
+    (loss,) = report.find_losses(rival + own, UCI)
     (ahead,) = loss.ahead
     assert (loss.dataset, loss.value, loss.mean) == ("titanic", 0.1, pytest.approx(0.81))
     # Differences .03, .03, 0: mean .02, sample deviation sqrt(.0003), t(2) at 97.5 % is 4.303.
@@ -124,7 +127,9 @@ def test_losses_are_paired_by_seed():
 
 
 def test_a_steady_difference_is_clear():
-    ((loss),) = report.losses(aucs("nnPU", 0.75, 0.84, 0.95) + aucs("MixPUL", 0.7, 0.8, 0.9), UCI)
+    ((loss),) = report.find_losses(
+        aucs("nnPU", 0.75, 0.84, 0.95) + aucs("MixPUL", 0.7, 0.8, 0.9), UCI
+    )
     assert loss.ahead[0].is_clear
 
 
@@ -144,8 +149,8 @@ def test_numbers_are_compared_at_the_digits_of_the_paper(target, mean, published
 
 
 def test_our_run_of_the_published_settings_is_held_against_the_published_number():
-    assert report.published_value(UCI, "titanic", "MixPUL as published", 0.1).mean == 0.70
-    assert report.published_value(UCI, "titanic", "VPU", 0.1) is None
+    assert report.find_published(UCI, "titanic", "MixPUL as published", 0.1).mean == 0.70
+    assert report.find_published(UCI, "titanic", "VPU", 0.1) is None
 
 
 # -- Markdown -------------------------------------------------------------------------------
@@ -159,7 +164,7 @@ def test_the_table_of_the_readme():
         *aucs("nnPU", 0.76, value=0.2),
         *aucs("class means", 0.9, dataset="mushroom"),  # not bundled
     ]
-    assert report.quality_markdown(records).splitlines() == [
+    assert report.render_quality_table(records).splitlines() == [
         "| data | c | labeled | MixPUL | nnPU † | paper's<br>MixPUL |",
         "| --- | --- | --- | ---: | ---: | ---: |",
         "| titanic | 0.1 | 50 | **0.710** | 0.700 | 0.70 |",
@@ -170,7 +175,7 @@ def test_the_table_of_the_readme():
 
 
 def test_markdown_has_published_numbers_missing_data_and_losses(tmp_path):
-    text = report.paper_markdown(
+    text = report.render_paper_markdown(
         write(tmp_path, aucs("MixPUL", 0.68, 0.72) + aucs("uPU", 0.73, 0.77) + aucs("VPU", 0.5))
     )
     assert "| MixPUL | – (0.67) | – (0.68) | 0.700 ± 0.020 (0.70) |" in text
@@ -184,7 +189,7 @@ def test_markdown_has_published_numbers_missing_data_and_losses(tmp_path):
 def test_trainings_that_nobody_timed_as_a_whole_do_not_count_as_fast(tmp_path):
     some = [record("MixPUL", value=c, fit_seconds=t) for c, t in [(0.1, None), (0.2, 30.0)]]
     some += [record("nnPU", value=c, fit_seconds=None) for c in (0.1, 0.2)]
-    text = report.paper_markdown(write(tmp_path, some))
+    text = report.render_paper_markdown(write(tmp_path, some))
     overall = text.partition("Over the")[2]
     rows = re.findall(r"\| (\w+)[ †]* \|.* \| (\S+) \|$", overall, re.MULTILINE)
     assert dict(rows) == {"MixPUL": "30", "nnPU": "–"}
@@ -195,13 +200,13 @@ def test_trainings_that_nobody_timed_as_a_whole_do_not_count_as_fast(tmp_path):
 
 def test_a_folder_without_results_is_refused(tmp_path):
     with pytest.raises(ValueError, match=r"No results in .* `mixpul reproduce` makes them"):
-        report.paper_page(tmp_path)
+        report.render_paper_page(tmp_path)
 
 
 def test_a_folder_of_failures_is_refused_with_the_first_one(tmp_path):
     write(tmp_path, [record("MixPUL") | {"failure": "OSError: disk full"}])
     with pytest.raises(ValueError, match=r"All 1 trials .* disk full"):
-        report.paper_page(tmp_path)
+        report.render_paper_page(tmp_path)
 
 
 def test_real_trials_packed_or_not_give_the_same_page(tmp_path):
@@ -216,9 +221,16 @@ def test_real_trials_packed_or_not_give_the_same_page(tmp_path):
     assert "class means" in (tmp_path / "packed.md").read_text()
 
 
+def test_every_target_has_an_introduction_on_the_page():
+    templates = Environment(loader=PackageLoader("mixpul.pages"))
+    words = templates.get_template("paper/words.html.j2").module
+    assert set(words.introductions) == set(TARGETS)
+    assert set(words.captions) < set(TARGETS)
+
+
 def test_text_of_results_is_escaped(tmp_path):
     failure = record("MixPUL", 1) | {"failure": "ValueError: <script>alert(1)</script>"}
-    page = report.paper_page(write(tmp_path, [record("MixPUL"), failure]))
+    page = report.render_paper_page(write(tmp_path, [record("MixPUL"), failure]))
     assert "<script" not in page
     assert "&lt;script&gt;alert(1)" in page
 
@@ -286,8 +298,8 @@ def page(tmp_path_factory):
         if target.name == "cifar10":
             continue
         lines = []
-        for dataset in (*target.datasets, *target.extra_datasets):
-            for method in (*target.methods, *target.extra_methods):
+        for dataset in target.all_datasets:
+            for method in target.all_methods:
                 for value in target.values:
                     for seed in range(2):
                         scores = {
@@ -317,7 +329,7 @@ def test_the_page_loads_nothing_and_complains_of_nothing(browser, page):
 def test_every_table_and_figure_is_there(browser, page):
     browser.open(page)
     tables = "[...document.querySelectorAll('table[data-target]')].map(t => {})"
-    uci = {*UCI.datasets, *UCI.extra_datasets}
+    uci = set(UCI.all_datasets)
     assert set(browser.run(tables.format("t.dataset.target"))) == set(TARGETS) - {"cifar10"}
     assert uci <= set(browser.run(tables.format("t.dataset.dataset || ''")))
     charts_of = "document.querySelectorAll('#figure-{} svg.chart').length"
@@ -387,7 +399,7 @@ def test_printed_it_has_no_contents_and_black_text(browser, page):
 def test_a_lucky_run_is_not_compared_with_means_of_many():
     records = aucs("MixPUL", 0.7, 0.7, 0.7, 0.7) + aucs("VPU", 0.6, 0.6) + aucs("nnPU", 0.9)
     cells = report.summarise(records, UCI)
-    assert report.best_methods(cells, UCI, "titanic", 0.1) == {"MixPUL"}
-    ranks, _ = report.mean_ranks(cells, UCI)
+    assert report.find_best_methods(cells, UCI, "titanic", 0.1) == {"MixPUL"}
+    ranks, _ = report.rank_methods(cells, UCI)
     assert ranks == {"MixPUL": 1, "VPU": 2}
-    assert "nnPU" not in report.quality_markdown(records)
+    assert "nnPU" not in report.render_quality_table(records)

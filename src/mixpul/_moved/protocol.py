@@ -1,3 +1,4 @@
-"""Now `mixpul.paper.trial`."""
+"""Now `mixpul.paper.perform`."""
 
-from mixpul.paper.trial import *  # noqa: F403
+from mixpul.paper.grid import make_trial as make_trial
+from mixpul.paper.perform import *  # noqa: F403

@@ -9,17 +9,13 @@ from rich.console import Console
 from rich.markup import escape
 
 from mixpul import datasets
-from mixpul.paper.runs import (
-    Plan,
-    Trial,
-    estimated_seconds,
-    failed,
-    pack_results,
-    plan,
-    run,
-)
-from mixpul.paper.targets import PRESETS, trials_of
-from mixpul.paper.trial import perform, source_of
+from mixpul._names import PRESETS
+from mixpul._util.errors import MixpulError
+from mixpul.paper.grid import trials_of
+from mixpul.paper.names import EVERY_TARGET, find_source
+from mixpul.paper.perform import perform
+from mixpul.paper.runs import Plan, Record, estimate_seconds, has_failed, pack_results, plan, run
+from mixpul.paper.trial import Trial
 
 __all__ = ["reproduce"]
 
@@ -38,35 +34,32 @@ def reproduce(
     preset: str | None = None,
     shortened: dict[str, int] | None = None,
 ) -> int:
-    """Run what is left of a target into the folder `out`; gives the number of failed trials."""
+    """Run what is left of a target into the folder `out`; return the number of failed trials."""
     console = Console(highlight=False, soft_wrap=True)
-    if preset is None and target in ("all", *PRESETS.values()):
+    if preset is None and target in (EVERY_TARGET, *PRESETS.values()):
         preset = "paper" if torch.cuda.is_available() else "cpu"
         console.print(f"CIFAR-10: preset {preset}; --preset takes {' or '.join(PRESETS)}.")
     trials = trials_of(target, runs=runs, only=only, preset=preset, shortened=shortened)
     if not trials:
-        raise ValueError(f"No trial of {target!r} matches --only {only!r}.")
-    trials = _with_data(trials, data, console, download=not dry_run)
+        raise MixpulError(f"No trial of {target!r} matches --only {only!r}.")
+    trials = _keep_available(trials, data, console, download=not dry_run)
     todo = plan(trials, out)
-    n_done, n_left = len(todo.done), len(todo.left)
     console.print(
-        f"{escape(target)}: {n_done} of {len(trials)} trials are done, {n_left} left"
-        + _time_text(todo, jobs)
+        f"{escape(target)}: {len(todo.done)} of {len(trials)} trials are done, "
+        f"{len(todo.left)} left{_describe_time(todo, jobs)}"
     )
     if dry_run:
         return 0
+    task = partial(perform, data=data)
+    if scheduler is None:
+        # On a cluster the folder is not there to keep checkpoints in, nor are its cores ours.
+        task = partial(task, results=out, threads=max(1, cpu_count() // jobs))
     try:
-        task = partial(perform, data=data)
-        if scheduler is None:
-            # On a cluster the folder is not there to keep checkpoints in, nor are its cores ours.
-            task = partial(task, results=out, threads=max(1, cpu_count() // jobs))
         records = run(todo.left, task, out, jobs=jobs, scheduler=scheduler, verbose=1)
     except KeyboardInterrupt:
         console.print("Stopped. The same command goes on where it stopped.")
         raise
-    failures = [record for record in records if failed(record)]
-    for record in failures:
-        console.print(f"failed: {escape(record['id'])}: {escape(record['failure'])}", style="red")
+    failures = _report_failures(records, console)
     console.print(f"{len(records) - len(failures)} trials done now; results are in {out}")
     if pack:
         for name in sorted({trial.target for trial in trials}):
@@ -74,25 +67,32 @@ def reproduce(
     return len(failures)
 
 
-def _with_data(
+def _keep_available(
     trials: list[Trial], data: Path | None, console: Console, *, download: bool
 ) -> list[Trial]:
-    """Trials whose data are here; a sentence on each data set that is not."""
+    """Return the trials whose data are here, with a message on each data set that is not."""
     absent = set()
-    for source in dict.fromkeys(source_of(trial.dataset) for trial in trials):
+    for source in dict.fromkeys(find_source(trial.dataset) for trial in trials):
         try:
             datasets.load(source, data=data, download=download)
         except datasets.DataNotAvailable as error:
             absent.add(source)
             console.print(f"{source}: data not available. {escape(str(error))}", style="yellow")
-    return [trial for trial in trials if source_of(trial.dataset) not in absent]
+    return [trial for trial in trials if find_source(trial.dataset) not in absent]
 
 
-def _time_text(todo: Plan, jobs: int) -> str:
+def _describe_time(todo: Plan, jobs: int) -> str:
     if not todo.left:
         return "."
-    seconds = estimated_seconds(todo.left, todo.done)
+    seconds = estimate_seconds(todo.left, todo.done)
     if seconds is None:
         return "; how long they take is known once some are done."
     minutes = seconds / jobs / 60
     return f", about {minutes:.0f} minutes with {jobs} at a time."
+
+
+def _report_failures(records: list[Record], console: Console) -> list[Record]:
+    failures = [record for record in records if has_failed(record)]
+    for record in failures:
+        console.print(f"failed: {escape(record['id'])}: {escape(record['failure'])}", style="red")
+    return failures

@@ -1,21 +1,19 @@
-"""Trials: many fits in parallel, each result one file, stopped and taken up again at will.
+"""Many trials: in parallel, each result one file, stopped and taken up again at will.
 
-A folder of results holds, for every target, `TARGET.jsonl` (finished trials, one per line) and the
-folder `TARGET/` with one JSON file for each trial finished since. A trial is done when its result
-is in either of them.
+A folder of results holds two things for every target: `TARGET.jsonl` with finished trials, one per
+line, and the folder `TARGET/` with one JSON file for each trial finished since. A trial is done
+when its result is in either of them.
 """
 
 import datetime
-import hashlib
 import json
 import os
 import platform
-import re
 import traceback
 import warnings
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass
 from importlib.metadata import version as installed
 from pathlib import Path
 from typing import Any
@@ -23,14 +21,16 @@ from typing import Any
 from joblib import Parallel, delayed, parallel_config
 
 from mixpul import __version__
+from mixpul._util.errors import MixpulError
 from mixpul._util.files import write_whole
 from mixpul._util.progress import progress_bar
+from mixpul.paper.trial import Trial
 
 __all__ = [
     "Plan",
     "Trial",
-    "estimated_seconds",
-    "failed",
+    "estimate_seconds",
+    "has_failed",
     "pack_results",
     "plan",
     "read_results",
@@ -38,49 +38,6 @@ __all__ = [
 ]
 
 Record = dict[str, Any]
-
-
-@dataclass(frozen=True)
-class Trial:
-    """One fit and its scores.
-
-    Parameters
-    ----------
-    target : str
-        The table or figure it belongs to.
-    dataset, method : str
-    seed : int
-        Of the split, of the labels that are kept, and of the method.
-    settings : dict
-        What else tells trials of a target apart, such as ``{"c": 0.05}``.
-    recipe : str
-        All parameters of the method as text. Results of other recipes are other trials, so a
-        change of a default does not pass off old results as new.
-    version : str
-        Of the code.
-
-    Examples
-    --------
-    >>> from mixpul.paper.runs import Trial
-    >>> Trial("uci", "titanic", "MixPUL", 3, {"c": 0.05}, "n_epochs=30", "0.1.0").id
-    'titanic_mixpul_c0.05_seed3_b43be3c9'
-    """
-
-    target: str
-    dataset: str
-    method: str
-    seed: int
-    settings: Mapping[str, Any] = field(default_factory=dict, hash=False)
-    recipe: str = ""
-    version: str = __version__
-
-    @property
-    def id(self) -> str:
-        """Words to read, and a hash of everything."""
-        words = [self.dataset, self.method, *(f"{k}{v}" for k, v in self.settings.items())]
-        readable = "_".join(_slug(word) for word in [*words, f"seed{self.seed}"])
-        digest = hashlib.sha256(json.dumps(asdict(self), sort_keys=True).encode()).hexdigest()
-        return f"{readable}_{digest[:8]}"
 
 
 @dataclass(frozen=True)
@@ -102,7 +59,7 @@ def plan(trials: Iterable[Trial], folder: str | os.PathLike) -> Plan:
     for trial in trials:
         if trial.target not in read:
             read.add(trial.target)
-            results |= {r["id"]: r for r in read_results(folder, trial.target) if not failed(r)}
+            results |= {r["id"]: r for r in read_results(folder, trial.target) if not has_failed(r)}
         if trial.id in results:
             done.append(results[trial.id])
         else:
@@ -148,66 +105,65 @@ def run(
         (folder / target).mkdir(parents=True, exist_ok=True)
     records = []
     with (
-        _workers(jobs, scheduler),
+        _use_workers(jobs, scheduler),
         progress_bar(len(left), "trials", verbose, unit="done") as advance,
     ):
         # One trial at a time to a worker, and no more handed out than are about to run: a kill
         # loses only what is under way, and another run may take what is not.
         parallel = Parallel(batch_size=1, pre_dispatch="n_jobs", return_as="generator_unordered")
-        for record in parallel(_tasks(left, perform, folder)):
-            if record is not None:
-                text = json.dumps(record, indent=1)
-                write_whole(_file(folder, record["target"], record["id"]), (text + "\n").encode())
-                records.append(record)
+        for record in parallel(_make_tasks(left, perform, folder)):
+            path = _locate_result(folder, record["target"], record["id"])
+            write_whole(path, (json.dumps(record, indent=1) + "\n").encode())
+            records.append(record)
             advance({})
     return records
 
 
 def read_results(folder: str | os.PathLike, target: str) -> list[Record]:
-    """Results of a target in `folder`, of single files and of the packed file, sorted by id."""
+    """Read the results of a target, from single files and the packed file, sorted by id."""
     folder = Path(folder)
     records: dict[str, Record] = {}
     packed = folder / f"{target}.jsonl"
     if packed.exists():
         for number, line in enumerate(packed.read_text().splitlines(), start=1):
-            record = _parsed(line, f"line {number} of {packed}")
+            record = _parse_record(line, f"line {number} of {packed}")
             records[record["id"]] = record
     for path in sorted((folder / target).glob("*.json")):
-        record = _parsed(path.read_text(), str(path))
-        if not failed(record) or record["id"] not in records:
+        record = _parse_record(path.read_text(), str(path))
+        if not has_failed(record) or record["id"] not in records:
             records[record["id"]] = record
     return [records[key] for key in sorted(records)]
 
 
 def pack_results(folder: str | os.PathLike, target: str) -> Path | None:
-    """Gather the single files of a target into `TARGET.jsonl`; no file if there is no result.
+    """Gather the single files of a target into `TARGET.jsonl`; None if there is no result.
 
     Failures are left as they are. The packed file is whole before single files are removed.
     """
     folder = Path(folder)
-    records = [record for record in read_results(folder, target) if not failed(record)]
+    records = [record for record in read_results(folder, target) if not has_failed(record)]
     if not records:
         return None
     lines = "".join(json.dumps(record) + "\n" for record in records)
     packed = folder / f"{target}.jsonl"
     write_whole(packed, lines.encode())
     for record in records:
-        _file(folder, target, record["id"]).unlink(missing_ok=True)
+        _locate_result(folder, target, record["id"]).unlink(missing_ok=True)
     if (folder / target).is_dir() and not any((folder / target).iterdir()):
         (folder / target).rmdir()
     return packed
 
 
-def failed(record: Record) -> bool:
-    """Whether a result tells of a failure instead of scores."""
+def has_failed(record: Record) -> bool:
+    """Say whether a result tells of a failure instead of scores."""
     return "failure" in record
 
 
-def estimated_seconds(left: Iterable[Trial], done: Iterable[Record]) -> float | None:
-    """Computing time of the trials that are left, judged by those that are done.
+def estimate_seconds(left: Iterable[Trial], done: Iterable[Record]) -> float | None:
+    """Estimate the computing time of the trials that are left from those that are done.
 
-    A trial is taken to last as long as those of its method on its data set did, else as those of
-    its method, else as all; None if none is done.
+    A trial is taken to last as long as those of its method on its data set did, otherwise as those
+    of its method, otherwise as all. None if none is done.
     """
     times: dict[tuple[str, ...], list[float]] = {}
     for record in done:
@@ -223,18 +179,19 @@ def estimated_seconds(left: Iterable[Trial], done: Iterable[Record]) -> float | 
     return total
 
 
-def _tasks(
+def _make_tasks(
     left: list[Trial], perform: Callable[[Trial], Record], folder: Path
 ) -> Iterator[tuple[Any, ...]]:
     for trial in left:
         # Another run may have finished it since.
-        path = _file(folder, trial.target, trial.id)
-        if not path.exists() or failed(_parsed(path.read_text(), str(path))):
+        path = _locate_result(folder, trial.target, trial.id)
+        if not path.exists() or has_failed(_parse_record(path.read_text(), str(path))):
             yield delayed(_attempt)(trial, perform)
 
 
 def _attempt(trial: Trial, perform: Callable[[Trial], Record]) -> Record:
-    """Perform a trial in a process of its own; always gives a record."""
+    """Perform a trial in a process of its own; an exception becomes a record too."""
+    # Here: a report reads results, and needs neither these nor the seconds torch takes to import.
     from threadpoolctl import threadpool_limits
 
     from mixpul.training import own_torch_state
@@ -263,11 +220,11 @@ def _attempt(trial: Trial, perform: Callable[[Trial], Record]) -> Record:
     return record | {
         "seconds": round((end - start).total_seconds(), 3),
         "finished": end.isoformat(timespec="seconds"),
-        "made_with": _made_with(),
+        "made_with": _describe_software(),
     }
 
 
-def _made_with() -> dict[str, str]:
+def _describe_software() -> dict[str, str]:
     libraries = ("numpy", "scikit-learn", "scipy", "torch")
     return {
         "python": platform.python_version(),
@@ -277,7 +234,7 @@ def _made_with() -> dict[str, str]:
 
 
 @contextmanager
-def _workers(jobs: int, scheduler: str | None) -> Iterator[None]:
+def _use_workers(jobs: int, scheduler: str | None) -> Iterator[None]:
     """Run what is parallel in processes of this machine, or on the workers of a Dask cluster."""
     if scheduler is None:
         with parallel_config("loky", n_jobs=jobs, inner_max_num_threads=1):
@@ -290,7 +247,7 @@ def _workers(jobs: int, scheduler: str | None) -> Iterator[None]:
     try:
         client = Client(scheduler, timeout="10s")
     except (OSError, ValueError) as error:
-        raise ValueError(
+        raise MixpulError(
             f"No Dask scheduler answers at {scheduler!r} ({error}); give the address that "
             "`dask scheduler` prints, such as tcp://127.0.0.1:8786."
         ) from None
@@ -298,20 +255,16 @@ def _workers(jobs: int, scheduler: str | None) -> Iterator[None]:
         yield
 
 
-def _parsed(text: str, where: str) -> Record:
+def _parse_record(text: str, where: str) -> Record:
     try:
         record = json.loads(text)
         record["id"], record["target"]
     except (ValueError, KeyError, TypeError):
-        raise ValueError(
-            f"No result of a trial: {where}. Remove it to have it run again."
+        raise MixpulError(
+            f"This is not the result of a trial: {where}. Remove it, and the trial runs again."
         ) from None
     return record
 
 
-def _file(folder: Path, target: str, name: str) -> Path:
+def _locate_result(folder: Path, target: str, name: str) -> Path:
     return folder / target / f"{name}.json"
-
-
-def _slug(word: str) -> str:
-    return re.sub(r"[^a-z0-9.]+", "-", word.lower()).strip("-")

@@ -8,9 +8,20 @@ from markupsafe import Markup
 
 from mixpul.pages import charts
 from mixpul.pages.render import typeset_terms
-from mixpul.paper.results.numbers import AS_PUBLISHED, CURVES, OURS, methods_in, ordered
+from mixpul.paper.names import (
+    MARGIN_ABLATION,
+    MIXPUL,
+    MIXPUL_AS_PUBLISHED,
+    MIXUP_ABLATION,
+    NNPU_WITH,
+    PRIOR_ERROR,
+    UCI,
+)
+from mixpul.paper.results.numbers import list_methods, put_in_order
 from mixpul.paper.results.sections import Section
 from mixpul.paper.runs import Record
+
+__all__ = ["Figure", "draw_figure", "draw_ranks"]
 
 
 class Figure(NamedTuple):
@@ -20,61 +31,74 @@ class Figure(NamedTuple):
     panels: list[tuple[str, Markup]]
 
 
-def figure(section: Section) -> Figure | None:
-    """What is drawn of a target; None where the paper has a table and a picture adds little."""
-    if section.target.name == "uci" and section.headline:
-        return _comparison_figure(section)
-    if section.target.name == "prior-error":
-        return _prior_figure(section)
-    if section.target.name in CURVES:
-        return _curve_figure(section)
+def draw_figure(section: Section) -> Figure | None:
+    """Draw what a table cannot show; None for targets that a table shows well."""
+    if section.target.name == UCI and section.headline:
+        return _draw_comparison(section)
+    if section.target.name == PRIOR_ERROR:
+        return _draw_priors(section)
+    if section.target.name in (MIXUP_ABLATION, MARGIN_ABLATION):
+        return _draw_curves(section)
     return None
 
 
-def _prior_figure(section: Section) -> Figure:
-    """AUC against the label frequency, one line for each way to know the prior."""
-    methods = methods_in(section.cells, section.target)
-    return _side_by_side(
-        {
-            dataset: [
-                _line(section, dataset, method, _prior_name(method), series)
-                for series, method in enumerate(methods)
-            ]
-            for dataset in ordered({d for d, _, _ in section.cells}, section.target.datasets)
-        },
-        _auc_chart,
+def draw_ranks(section: Section) -> Markup:
+    """Draw the mean rank of each method, MixPUL's in another colour."""
+    rows = section.overall
+    return charts.draw_dots(
+        [row.method + (" †" if row.is_told else "") for row in rows],
+        [row.rank for row in rows],
+        title="Mean rank of each method",
+        label=f"mean rank over {section.n_compared} settings (1 is best)",
+        emphasis=next((n for n, row in enumerate(rows) if row.method == MIXPUL), None),
     )
 
 
-def _comparison_figure(section: Section) -> Figure:
-    """AUC of MixPUL against the label frequency, and the paper's."""
+def _draw_priors(section: Section) -> Figure:
+    """Draw AUC against the share of labeled positives, one line for each way to get the prior."""
+    methods = list_methods(section.cells, section.target)
+    names = {method: prior for prior, method in NNPU_WITH.items()}
+    return _join_panels(
+        {
+            dataset: [
+                _make_line(section, dataset, method, names.get(method, "true prior"), series)
+                for series, method in enumerate(methods)
+            ]
+            for dataset in put_in_order({d for d, _, _ in section.cells}, section.target.datasets)
+        },
+        _draw_auc,
+    )
+
+
+def _draw_comparison(section: Section) -> Figure:
+    """Draw AUC of MixPUL against the share of labeled positives, ours and the paper's."""
     target = section.target
-    run = {dataset for dataset, method, _ in section.cells if method == OURS}
+    run = {dataset for dataset, method, _ in section.cells if method == MIXPUL}
     drawn = {}
-    for dataset in ordered(run, (*target.datasets, *target.extra_datasets)):
-        papers = {v: target.published.get((dataset, OURS, v)) for v in target.values}
+    for dataset in put_in_order(run, target.all_datasets):
+        papers = {v: target.published.get((dataset, MIXPUL, v)) for v in target.values}
         means = {v: published.mean for v, published in papers.items() if published is not None}
         drawn[dataset] = [
-            _line(section, dataset, OURS, "MixPUL, our defaults", 0),
-            _line(section, dataset, OURS + AS_PUBLISHED, "MixPUL as published, run by us", 1),
+            _make_line(section, dataset, MIXPUL, "MixPUL, our defaults", 0),
+            _make_line(section, dataset, MIXPUL_AS_PUBLISHED, "MixPUL as published, run by us", 1),
             charts.Line("the paper’s MixPUL", list(means), list(means.values()), series=2),
         ]
-    return _side_by_side(drawn, _auc_chart)
+    return _join_panels(drawn, _draw_auc)
 
 
-def _curve_figure(section: Section) -> Figure:
-    """Error in the course of training: mean over seeds, a band of one standard deviation."""
+def _draw_curves(section: Section) -> Figure:
+    """Draw the error in the course of training: mean over seeds, a band of one deviation."""
     runs: dict[str, dict[str, list[Record]]] = {}
     for record in section.records:
         runs.setdefault(record["dataset"], {}).setdefault(record["method"], []).append(record)
     methods = section.target.methods
     drawn = {
         dataset: [
-            _curve([r["curve"] for r in runs[dataset][method]], typeset_terms(method), series)
+            _make_curve([r["curve"] for r in runs[dataset][method]], typeset_terms(method), series)
             for series, method in enumerate(methods)
             if method in runs[dataset]
         ]
-        for dataset in ordered(runs, section.target.datasets)
+        for dataset in put_in_order(runs, section.target.datasets)
     }
 
     def draw(dataset: str, lines: Sequence[charts.Line]) -> Markup:
@@ -89,28 +113,29 @@ def _curve_figure(section: Section) -> Figure:
             dashed_label="interpolation begins",
         )
 
-    return _side_by_side(drawn, draw, marks=False)
+    return _join_panels(drawn, draw, marks=False)
 
 
-def _side_by_side(
+def _join_panels(
     drawn: Mapping[str, Sequence[charts.Line]],
     draw: Callable[[str, Sequence[charts.Line]], Markup],
     marks: bool = True,
 ) -> Figure:
-    """One chart for each data set, with the lines that have points, and the legend of all."""
+    """Draw one chart for each data set, of the lines that have points, under one legend."""
+    # A method that was not run has no points, and no place in the legend either.
     drawn = {name: [line for line in lines if len(line.x)] for name, lines in drawn.items()}
     names = {line.series: line for lines in drawn.values() for line in lines}
     legend = charts.draw_legend([names[series] for series in sorted(names)], marks)
     return Figure(legend, [(name, draw(name, lines)) for name, lines in drawn.items()])
 
 
-def _line(section: Section, dataset: str, method: str, name: str, series: int) -> charts.Line:
+def _make_line(section: Section, dataset: str, method: str, name: str, series: int) -> charts.Line:
     values = [v for v in section.values if (dataset, method, v) in section.cells]
     means = [section.cells[dataset, method, v].mean for v in values]
     return charts.Line(name, values, means, series=series)
 
 
-def _auc_chart(dataset: str, lines: Sequence[charts.Line]) -> Markup:
+def _draw_auc(dataset: str, lines: Sequence[charts.Line]) -> Markup:
     values = sorted({x for line in lines for x in line.x})
     return charts.draw_lines(
         lines,
@@ -122,26 +147,12 @@ def _auc_chart(dataset: str, lines: Sequence[charts.Line]) -> Markup:
     )
 
 
-def _curve(curves: Sequence[Mapping[str, Sequence[float]]], name: str, series: int) -> charts.Line:
+def _make_curve(
+    curves: Sequence[Mapping[str, Sequence[float]]], name: str, series: int
+) -> charts.Line:
     steps = curves[0]["step"]
     # Splits of one data set may differ by a step or two.
     errors = 100 * np.array([np.interp(steps, c["step"], c["error"]) for c in curves])
     mean, sd = errors.mean(axis=0), errors.std(axis=0)
     low, high = (mean - sd).clip(0).tolist(), (mean + sd).tolist()
     return charts.Line(name, steps, mean.tolist(), low, high, series)
-
-
-def _prior_name(method: str) -> str:
-    _, comma, name = method.partition(", ")
-    return name.removesuffix(" prior") if comma else "true prior"
-
-
-def rank_chart(section: Section) -> Markup:
-    rows = section.overall
-    return charts.draw_dots(
-        [row.method + (" †" if row.is_told else "") for row in rows],
-        [row.rank for row in rows],
-        title="Mean rank of each method",
-        label=f"mean rank over {section.n_compared} settings (1 is best)",
-        emphasis=next((n for n, row in enumerate(rows) if row.method == OURS), None),
-    )

@@ -1,4 +1,4 @@
-"""What the records of a target come to: means, ranks, and where a method loses."""
+"""The numbers behind the tables: means, ranks, and where a method loses."""
 
 import os
 from collections.abc import Iterable, Mapping, Sequence
@@ -9,15 +9,13 @@ import numpy as np
 from scipy.stats import rankdata
 from scipy.stats import t as student_t
 
-from mixpul.paper.runs import Record, failed, read_results
-from mixpul.paper.targets import TARGETS, Published, Target
+from mixpul._util.errors import MixpulError
+from mixpul.paper.names import AS_PUBLISHED, AUC, EPOCHS, ERROR, MIXPUL, SUBSET, UCI
+from mixpul.paper.published import Published
+from mixpul.paper.runs import Record, has_failed, read_results
+from mixpul.paper.targets import TARGETS, Target
 
 Key = tuple[str, str, float]  # data set, method, value of what varies
-OURS = "MixPUL"
-UNPUBLISHED = "ethn"  # a data set of the paper that is not to be had
-AS_PUBLISHED = " as published"
-# The figures of the paper that follow the error in the course of training.
-CURVES = ("mixup-ablation", "margin-ablation")
 
 
 @dataclass(frozen=True)
@@ -30,27 +28,33 @@ class Measure:
     sign: int
 
     def shown(self, value: float) -> float:
-        """The number as it is read."""
+        """Round to the number as it is read."""
+        # Plus zero: otherwise a tiny negative number is read as -0.000.
         return round(self.scale * value, self.digits) + 0.0
 
     def text(self, value: float) -> str:
+        """Write the number with its digits."""
         return f"{self.shown(value):.{self.digits}f}"
 
     def signed(self, value: float) -> str:
+        """Write a difference with its sign, a true minus if it is negative."""
         return f"{self.shown(value):+.{self.digits}f}".replace("-", "−")
 
     def papers(self, value: float) -> str:
-        """With the two digits that the paper gives."""
+        """Write the number with the two digits that the paper has."""
         return f"{self.scale * value:.2f}"
 
     def against_paper(self, mean: float, published: float) -> int:
-        """1 if better, -1 if worse, 0 if the same at the two digits of the paper."""
+        """Return 1 if better, -1 if worse, 0 if the same at the two digits of the paper."""
         # Numbers are rounded before they are compared: 0.7 * 100 is not 70.
         difference = round(self.scale * mean, 2) - round(self.scale * published, 2)
         return self.sign * int(np.sign(round(difference, 6)))
 
 
-MEASURES = {"auc": Measure("AUC", 1, 3, 1), "error": Measure("error in %", 100, 2, -1)}
+MEASURES = {
+    AUC: Measure("AUC", scale=1, digits=3, sign=1),
+    ERROR: Measure("error in %", scale=100, digits=2, sign=-1),
+}
 
 
 class Cell(NamedTuple):
@@ -81,43 +85,43 @@ class Loss(NamedTuple):
 
 
 def read_folder(folder: str | os.PathLike) -> dict[str, list[Record]]:
-    """Records of every target of the paper that `folder` has results of, failures among them."""
+    """Read the records of every target that `folder` has results of, failures among them."""
     found = {name: records for name in TARGETS if (records := read_results(folder, name))}
     records = [record for name in found for record in found[name]]
     if not records:
-        raise ValueError(
-            f"No results in {str(folder)!r}: expected files such as uci.jsonl or a folder uci/ "
+        raise MixpulError(
+            f"No results in {str(folder)!r}: expected files such as {UCI}.jsonl or a folder {UCI}/ "
             "of single results; `mixpul reproduce` makes them."
         )
-    if all(map(failed, records)):
-        raise ValueError(
+    if all(map(has_failed, records)):
+        raise MixpulError(
             f"All {len(records)} trials in {str(folder)!r} failed; the first says: "
             f"{records[0]['failure']}"
         )
     return found
 
 
-def newest(records: Iterable[Record]) -> list[Record]:
-    """Finished trials, in every cell only those made as the last one was.
+def keep_newest(records: Iterable[Record]) -> list[Record]:
+    """Keep finished trials, in every cell only those made as the last one was.
 
     A cell whose method has changed since holds results of two recipes or versions; their mean
     would be that of neither. Shortened trials do not count.
     """
     cells: dict[tuple[Any, ...], list[Record]] = {}
     for record in records:
-        if not failed(record) and not record["settings"].keys() & {"subset", "epochs"}:
+        if not has_failed(record) and not record["settings"].keys() & {SUBSET, EPOCHS}:
             settings = tuple(sorted(record["settings"].items()))
             key = (record["target"], record["dataset"], record["method"], settings)
             cells.setdefault(key, []).append(record)
     kept = []
     for cell in cells.values():
         last = max(cell, key=lambda record: record["finished"])
-        kept += [r for r in cell if _made_as(r) == _made_as(last)]
+        kept += [r for r in cell if _get_recipe(r) == _get_recipe(last)]
     return kept
 
 
 def summarise(records: Iterable[Record], target: Target) -> dict[Key, Cell]:
-    """Mean, standard deviation and number of runs, by data set, method and setting.
+    """Return mean, standard deviation and number of runs by data set, method and setting.
 
     Examples
     --------
@@ -131,50 +135,50 @@ def summarise(records: Iterable[Record], target: Target) -> dict[Key, Cell]:
     (0.75, 0.05, 2)
     """
     cells: dict[Key, list[Record]] = {}
-    for record in newest(records):
-        cells.setdefault(_key(record, target), []).append(record)
-    return {key: _cell(runs, target.measure) for key, runs in cells.items()}
+    for record in keep_newest(records):
+        cells.setdefault(_locate_cell(record, target), []).append(record)
+    return {key: _summarise_cell(runs, target.measure) for key, runs in cells.items()}
 
 
-def published_value(target: Target, dataset: str, method: str, value: float) -> Published | None:
-    """The paper's number for a cell; a method "as published" is compared with the method."""
+def find_published(target: Target, dataset: str, method: str, value: float) -> Published | None:
+    """Return the paper's number; a method "as published" is held against the method."""
     return target.published.get((dataset, method.removesuffix(AS_PUBLISHED), value))
 
 
-def compared(cells: Mapping[Key, Cell]) -> dict[Key, Cell]:
-    """Cells fit for comparison: not those with under a third of the runs that others have."""
+def keep_comparable(cells: Mapping[Key, Cell]) -> dict[Key, Cell]:
+    """Keep the cells that have at least a third of the runs that others in their column have."""
     most: dict[tuple[str, float], int] = {}
     for (dataset, _, value), cell in cells.items():
         most[dataset, value] = max(cell.runs, most.get((dataset, value), 0))
     return {key: cell for key, cell in cells.items() if 3 * cell.runs >= most[key[0], key[2]]}
 
 
-def best_methods(
+def find_best_methods(
     cells: Mapping[Key, Cell], target: Target, dataset: str, value: float
 ) -> frozenset[str]:
-    """Methods with the best mean of a setting; all that tie at the digits shown."""
+    """Return the methods with the best mean of a setting; all that tie at the digits shown."""
     measure = MEASURES[target.measure]
     shown = {
         method: measure.sign * measure.shown(cell.mean)
-        for (d, method, v), cell in compared(cells).items()
+        for (d, method, v), cell in keep_comparable(cells).items()
         if (d, v) == (dataset, value)
     }
     return frozenset(m for m, number in shown.items() if number == max(shown.values()))
 
 
-def mean_ranks(
+def rank_methods(
     cells: Mapping[Key, Cell], target: Target
 ) -> tuple[dict[str, float], list[tuple[str, float]]]:
-    """Mean rank of each method, and the settings it is taken over: those that all have.
+    """Return the mean rank of each method, and the settings that all of them have.
 
     Rank 1 is the best mean; ties share the mean of their ranks. A method that has less than half
-    of the settings is left out, so that one with a few results does not take away from the rest.
+    of the settings is left out, so that one with few results does not narrow the comparison.
     """
-    cells = compared(cells)
-    settings = settings_in(cells, target)
+    cells = keep_comparable(cells)
+    settings = list_settings(cells, target)
     methods = [
         method
-        for method in methods_in(cells, target)
+        for method in list_methods(cells, target)
         if 2 * sum((d, method, v) in cells for d, v in settings) >= len(settings)
     ]
     settings = [(d, v) for d, v in settings if all((d, m, v) in cells for m in methods)]
@@ -185,23 +189,23 @@ def mean_ranks(
     return dict(zip(methods, ranks.tolist(), strict=True)), settings
 
 
-def losses(records: Iterable[Record], target: Target, method: str = OURS) -> list[Loss]:
-    """Settings in which the mean of another method beats that of `method`.
+def find_losses(records: Iterable[Record], target: Target, method: str = MIXPUL) -> list[Loss]:
+    """Return the settings in which the mean of another method beats that of `method`.
 
     Means are over the seeds that both have: the same seed is the same split with the same
     positives labeled.
     """
-    records = newest(records)
+    records = keep_newest(records)
     measure, cells = MEASURES[target.measure], summarise(records, target)
     scores: dict[Key, dict[int, float]] = {}
     for record in records:
-        scores.setdefault(_key(record, target), {})[record["seed"]] = record[target.measure]
+        scores.setdefault(_locate_cell(record, target), {})[record["seed"]] = record[target.measure]
     found = []
-    for dataset, value in settings_in(cells, target):
+    for dataset, value in list_settings(cells, target):
         own = scores.get((dataset, method, value), {})
         rivals = [
-            _difference(rival, scores.get((dataset, rival, value), {}), own)
-            for rival in methods_in(cells, target)
+            _compare_pairs(rival, scores.get((dataset, rival, value), {}), own)
+            for rival in list_methods(cells, target)
         ]
         ahead = [rival for rival in rivals if measure.sign * measure.shown(rival.mean) > 0]
         if ahead:
@@ -210,7 +214,9 @@ def losses(records: Iterable[Record], target: Target, method: str = OURS) -> lis
     return found
 
 
-def _difference(method: str, scores: Mapping[int, float], own: Mapping[int, float]) -> Difference:
+def _compare_pairs(
+    method: str, scores: Mapping[int, float], own: Mapping[int, float]
+) -> Difference:
     gaps = np.array([scores[seed] - own[seed] for seed in sorted(scores.keys() & own.keys())])
     n = len(gaps)
     mean = float(gaps.mean()) if n else 0.0
@@ -222,37 +228,38 @@ def _difference(method: str, scores: Mapping[int, float], own: Mapping[int, floa
 
 
 def lacks_data(record: Record) -> bool:
+    """Say whether a trial failed because its data are not here."""
     return record["failure"].startswith("DataNotAvailable")
 
 
-def _made_as(record: Record) -> tuple[str, str]:
+def _get_recipe(record: Record) -> tuple[str, str]:
     return record["recipe"], record["version"]
 
 
-def _key(record: Record, target: Target) -> Key:
+def _locate_cell(record: Record, target: Target) -> Key:
     return record["dataset"], record["method"], record["settings"][target.setting]
 
 
-def _cell(runs: Sequence[Record], measure: str) -> Cell:
+def _summarise_cell(runs: Sequence[Record], measure: str) -> Cell:
     scores = [run[measure] for run in runs]
     first = min(runs, key=lambda run: run["seed"])
     return Cell(float(np.mean(scores)), float(np.std(scores)), len(runs), first["labeled"])
 
 
-def methods_in(cells: Iterable[Key], target: Target) -> list[str]:
-    """Methods that have results, those of the paper first."""
-    return ordered({method for _, method, _ in cells}, (*target.methods, *target.extra_methods))
+def list_methods(cells: Iterable[Key], target: Target) -> list[str]:
+    """List the methods that have results, those of the paper first."""
+    return put_in_order({method for _, method, _ in cells}, target.all_methods)
 
 
-def settings_in(cells: Iterable[Key], target: Target) -> list[tuple[str, float]]:
-    """Pairs of data set and value that have results, in the order of the table."""
+def list_settings(cells: Iterable[Key], target: Target) -> list[tuple[str, float]]:
+    """List the pairs of data set and value that have results, in the order of the table."""
     found = {(dataset, value) for dataset, _, value in cells}
-    datasets = ordered({d for d, _ in found}, (*target.datasets, *target.extra_datasets))
-    values = ordered({v for _, v in found}, target.values)
+    datasets = put_in_order({d for d, _ in found}, target.all_datasets)
+    values = put_in_order({v for _, v in found}, target.values)
     return [(d, v) for d in datasets for v in values if (d, v) in found]
 
 
-def ordered(found: Iterable[Any], known: Sequence[Any]) -> list[Any]:
-    """The known ones in their order, then the others."""
+def put_in_order(found: Iterable[Any], known: Sequence[Any]) -> list[Any]:
+    """Return the known ones in their order, then the others."""
     found = set(found)
     return [name for name in known if name in found] + sorted(found - set(known))

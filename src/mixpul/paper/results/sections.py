@@ -7,23 +7,22 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from mixpul.paper.names import ETHN, MIXPUL, SHARE_LABELED, TOLD
 from mixpul.paper.results.numbers import (
     MEASURES,
-    OURS,
-    UNPUBLISHED,
-    best_methods,
+    find_best_methods,
+    find_losses,
+    find_published,
+    keep_newest,
     lacks_data,
-    losses,
-    mean_ranks,
-    newest,
-    ordered,
-    published_value,
+    list_settings,
+    put_in_order,
+    rank_methods,
     read_folder,
-    settings_in,
     summarise,
 )
-from mixpul.paper.runs import Record, failed
-from mixpul.paper.targets import TARGETS, TOLD, Target
+from mixpul.paper.runs import Record, has_failed
+from mixpul.paper.targets import TARGETS, Target
 
 
 class Shown(NamedTuple):
@@ -76,47 +75,51 @@ class Section:
 
     def __init__(self, target: Target, records: Sequence[Record]) -> None:
         self.target, self.measure = target, MEASURES[target.measure]
-        self.records = newest(records)
-        self.failures = [record for record in records if failed(record)]
+        self.records = keep_newest(records)
+        self.failures = [record for record in records if has_failed(record)]
         self.n_set_aside = len(records) - len(self.records) - len(self.failures)
         self.cells = summarise(self.records, target)
         self.told = {r["method"] for r in self.records if r["recipe"].endswith(TOLD)}
-        self.values = ordered({v for _, _, v in self.cells} | set(target.values), target.values)
-        self.losses = losses(self.records, target)
+        self.values = put_in_order(
+            {v for _, _, v in self.cells} | set(target.values), target.values
+        )
+        self.losses = find_losses(self.records, target)
 
     @property
     def groups(self) -> list[Group]:
         """Data sets with numbers, ours or published."""
-        known = (*self.target.datasets, *self.target.extra_datasets)
         numbers = {d for d, _, _ in self.cells} | {d for d, _, _ in self.target.published}
-        return [self._group(dataset) for dataset in ordered(numbers, known)]
+        return [
+            self._make_group(dataset) for dataset in put_in_order(numbers, self.target.all_datasets)
+        ]
 
     @property
     def without_results(self) -> dict[str, str]:
         """Data sets that were not run, and why."""
         run = {dataset for dataset, _, _ in self.cells}
-        known = (*self.target.datasets, *self.target.extra_datasets)
-        return {dataset: self._why_missing(dataset) for dataset in known if dataset not in run}
+        missing = [dataset for dataset in self.target.all_datasets if dataset not in run]
+        return {dataset: self._explain_missing(dataset) for dataset in missing}
 
     @property
     def overall(self) -> list[Overall]:
         """Methods by their mean rank."""
-        ranks, settings = mean_ranks(self.cells, self.target)
-        winners = [best_methods(self.cells, self.target, d, v) for d, v in settings]
+        ranks, settings = rank_methods(self.cells, self.target)
+        winners = [find_best_methods(self.cells, self.target, d, v) for d, v in settings]
         rows = []
         for method, rank in sorted(ranks.items(), key=lambda item: item[1]):
             mean = float(np.mean([self.cells[d, method, v].mean for d, v in settings]))
             times = [r["fit_seconds"] for r in self.records if r["method"] == method]
+            # None: a killed training was taken up again, and nobody timed the whole of it.
             timed = [seconds for seconds in times if seconds is not None]
             rows.append(
                 Overall(
                     method,
                     method in self.told,
                     self.measure.text(mean),
-                    self._published_mean(method, settings),
+                    self._average_published(method, settings),
                     rank,
                     sum(method in best for best in winners),
-                    _seconds(float(np.median(timed))) if timed else "–",
+                    _write_seconds(float(np.median(timed))) if timed else "–",
                 )
             )
         return rows
@@ -124,7 +127,7 @@ class Section:
     @property
     def n_compared(self) -> int:
         """Settings that every method has."""
-        return len(mean_ranks(self.cells, self.target)[1])
+        return len(rank_methods(self.cells, self.target)[1])
 
     @property
     def is_compared(self) -> bool:
@@ -142,10 +145,10 @@ class Section:
     def headline(self) -> dict[str, Any] | None:
         """MixPUL with our defaults against the paper's, over the cells that both have."""
         pairs = [
-            (self.cells[d, OURS, v].mean, published.mean)
-            for d, v in settings_in(self.cells, self.target)
-            if (d, OURS, v) in self.cells
-            and (published := published_value(self.target, d, OURS, v)) is not None
+            (self.cells[d, MIXPUL, v].mean, published.mean)
+            for d, v in list_settings(self.cells, self.target)
+            if (d, MIXPUL, v) in self.cells
+            and (published := find_published(self.target, d, MIXPUL, v)) is not None
         ]
         if not pairs:
             return None
@@ -161,11 +164,11 @@ class Section:
             "n_cells": len(pairs),
             "n_reached": sum(verdict >= 0 for verdict in verdicts),
             "n_behind": len(self.losses),
-            "n_own": len({(d, v) for d, m, v in self.cells if m == OURS}),
+            "n_own": len({(d, v) for d, m, v in self.cells if m == MIXPUL}),
         }
 
     def prior_errors(self) -> list[tuple[str, float, float]]:
-        """How far each estimate of the prior is off: mean of |error|, and of the error."""
+        """Return how far each estimated prior is off: mean of |error|, and of the error."""
         found: dict[str, list[float]] = {}
         for record in self.records:
             if record["method"] not in self.told and "used_prior" in record:
@@ -173,12 +176,11 @@ class Section:
                 found.setdefault(record["method"], []).append(error)
         return [
             (name, float(np.mean(np.abs(found[name]))), float(np.mean(found[name])))
-            for name in ordered(found, (*self.target.methods, *self.target.extra_methods))
+            for name in put_in_order(found, self.target.all_methods)
         ]
 
-    def _group(self, dataset: str) -> Group:
+    def _make_group(self, dataset: str) -> Group:
         target = self.target
-        named = (*target.methods, *target.extra_methods)
         methods = [m for d, m, _ in self.cells if d == dataset]
         methods += [m for d, m, _ in target.published if d == dataset]
         own = [cell for (d, _, _), cell in self.cells.items() if d == dataset]
@@ -193,16 +195,16 @@ class Section:
                 method,
                 method not in target.methods,
                 method in self.told,
-                [self._shown(dataset, method, value, runs) for value in self.values],
+                [self._show_cell(dataset, method, value, runs) for value in self.values],
             )
-            for method in ordered(methods, named)
+            for method in put_in_order(methods, target.all_methods)
         ]
-        note = "" if own else self._why_missing(dataset)
+        note = "" if own else self._explain_missing(dataset)
         return Group(dataset, dataset not in target.datasets, note, labeled, runs, rows)
 
-    def _shown(self, dataset: str, method: str, value: float, usual_runs: int) -> Shown:
+    def _show_cell(self, dataset: str, method: str, value: float, usual_runs: int) -> Shown:
         cell = self.cells.get((dataset, method, value))
-        published = published_value(self.target, dataset, method, value)
+        published = find_published(self.target, dataset, method, value)
         shown = Shown()
         if published is not None:
             sd = "" if published.sd is None else self.measure.papers(published.sd)
@@ -218,27 +220,29 @@ class Section:
             mean=self.measure.text(cell.mean),
             sd=self.measure.text(cell.sd) if cell.runs > 1 else "",
             runs=cell.runs if cell.runs < usual_runs else 0,
-            is_best=method in best_methods(self.cells, self.target, dataset, value),
+            is_best=method in find_best_methods(self.cells, self.target, dataset, value),
         )
 
-    def _why_missing(self, dataset: str) -> str:
+    def _explain_missing(self, dataset: str) -> str:
         lacking = any(lacks_data(r) for r in self.failures if r["dataset"] == dataset)
-        return "data not available" if lacking or dataset == UNPUBLISHED else "not run"
+        # ethn is published nowhere.
+        return "data not available" if lacking or dataset == ETHN else "not run"
 
-    def _published_mean(self, method: str, settings: Sequence[tuple[str, float]]) -> str:
-        numbers = [published_value(self.target, d, method, v) for d, v in settings]
+    def _average_published(self, method: str, settings: Sequence[tuple[str, float]]) -> str:
+        numbers = [find_published(self.target, d, method, v) for d, v in settings]
         if not numbers or any(number is None for number in numbers):
             return ""
         return self.measure.papers(float(np.mean([n.mean for n in numbers if n is not None])))
 
 
 def read_sections(folder: str | os.PathLike) -> list[Section]:
-    """All targets; those without results have no records."""
+    """Read all targets; those without results have no records."""
     found = read_folder(folder)
     return [Section(target, found.get(name, [])) for name, target in TARGETS.items()]
 
 
-def provenance(sections: Sequence[Section]) -> dict[str, Any]:
+def describe_provenance(sections: Sequence[Section]) -> dict[str, Any]:
+    """Sum up when, with what and how long the results were made."""
     done = [record for section in sections for record in section.records]
     failures = Counter(
         (r["target"], r["dataset"], r["method"], r["failure"])
@@ -257,18 +261,20 @@ def provenance(sections: Sequence[Section]) -> dict[str, Any]:
         "first_date": dates[0],
         "last_date": dates[-1],
         "seeds": [
-            (s.target.name, _ranges({r["seed"] for r in s.records})) for s in sections if s.records
+            (s.target.name, _join_ranges({r["seed"] for r in s.records}))
+            for s in sections
+            if s.records
         ],
         "failures": sorted(failures.items()),
     }
 
 
-def _seconds(seconds: float) -> str:
+def _write_seconds(seconds: float) -> str:
     return "< 0.1" if seconds < 0.1 else f"{seconds:.1f}" if seconds < 10 else f"{seconds:.0f}"
 
 
-def _ranges(numbers: Iterable[int]) -> str:
-    """Numbers as text, runs of them joined: '0–2, 5'."""
+def _join_ranges(numbers: Iterable[int]) -> str:
+    """Write numbers with runs of them joined: '0–2, 5'."""
     parts: list[list[int]] = []
     for number in sorted(numbers):
         if parts and number == parts[-1][-1] + 1:
@@ -278,5 +284,6 @@ def _ranges(numbers: Iterable[int]) -> str:
     return ", ".join(str(p[0]) if len(p) == 1 else f"{p[0]}–{p[-1]}" for p in parts)
 
 
-def setting_text(target: Target, value: float) -> str:
-    return f"c = {value:g}" if target.setting == "c" else f"{value:,} labeled"
+def describe_setting(target: Target, value: float) -> str:
+    """Write a value of what varies in a target, such as 'c = 0.1'."""
+    return f"c = {value:g}" if target.setting == SHARE_LABELED else f"{value:,} labeled"

@@ -1,10 +1,10 @@
 """Find crosses among circles and triangles when only a few crosses are labeled.
 
-    python examples/pictures.py [FOLDER]
+    python examples/images.py [FOLDER]
 
-Draws three folders of pictures: crosses that are known, a mixture that nobody has labeled, and a
-new mixture. Runs `mixpul fit-images` and `mixpul predict-images` on them, and then looks at the
-truth, which you do not have with pictures of your own: how many of the hidden crosses were found?
+Draws three folders of images: known crosses, a mixture that nobody has labeled, and a new mixture.
+Runs `mixpul fit-images` and `mixpul predict-images` on them. Then it looks at the truth, which you
+do not have with images of your own: how many of the hidden crosses were found?
 """
 
 import csv
@@ -23,7 +23,7 @@ SHARE_OF_CROSSES = 0.3
 
 
 def draw(shape: str, random: np.random.Generator) -> Image.Image:
-    """One shape somewhere on a noisy ground: size, place, angle and both colours are random."""
+    """Draw one shape on a noisy ground: size, place, angle and both colours are random."""
     width, height = random.integers(40, 81, 2)
     colours = random.integers(0, 256, (2, 3))
     while abs(colours[0] - colours[1]).sum() < 250:
@@ -52,7 +52,7 @@ def draw(shape: str, random: np.random.Generator) -> Image.Image:
 
 
 def draw_folder(folder: Path, n: int, share: float, random: np.random.Generator) -> dict[str, bool]:
-    """A folder of pictures whose names tell nothing; gives which of them are crosses."""
+    """Draw a folder of images whose names tell nothing; return which of them are crosses."""
     folder.mkdir(parents=True, exist_ok=True)
     crosses = random.permutation(np.arange(n) < share * n)
     is_cross = {f"{number:04d}.png": bool(cross) for number, cross in enumerate(crosses)}
@@ -68,7 +68,7 @@ def mixpul(*words: object) -> None:
 
 
 def main(folder: Path, *settings: str) -> float:
-    """Run the example; further words go to `fit-images`. Gives the AUC on the new pictures."""
+    """Run the example; `settings` go to `fit-images`. Return the AUC on the new images."""
     random = np.random.default_rng(0)
     known, unlabeled, new = (folder / name for name in ("known", "unlabeled", "new"))
     draw_folder(known, N_KNOWN, 1.0, random)
@@ -84,11 +84,9 @@ def main(folder: Path, *settings: str) -> float:
     truth = np.array([is_cross[row["picture"]] for row in rows])
     flagged = np.array([row["predicted"] == "true" for row in rows])
     auc = roc_auc_score(truth, [float(row["score"]) for row in rows])
-    print(
-        f"{truth.sum()} of the {len(truth)} new pictures are crosses. {flagged.sum()} are flagged,"
-    )
+    print(f"{truth.sum()} of the {len(truth)} new images are crosses. {flagged.sum()} are flagged,")
     print(f"{(flagged & truth).sum()} of them rightly; a cross outranks another shape in {auc:.1%}")
-    print(f"of the pairs. The page with the pictures: {report}")
+    print(f"of the pairs. The page with the images: {report}")
     return float(auc)
 
 

@@ -1,0 +1,176 @@
+"""The columns of the paper's tables: which classifier with which settings."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+from sklearn.base import clone
+
+from mixpul import (
+    BaggingPUClassifier,
+    MixPULClassifier,
+    NNPUClassifier,
+    PUAUCClassifier,
+    RampClassifier,
+    SupervisedClassifier,
+    UPUClassifier,
+    VPUClassifier,
+    WeightedSVMClassifier,
+)
+from mixpul._util.validation import recipe as write_recipe
+from mixpul.paper.baselines import ClassMeans, TunedLogisticRegression
+from mixpul.paper.names import (
+    AS_PUBLISHED,
+    BAGGING,
+    CIFAR10,
+    CIFAR10_CPU,
+    CLASS_MEANS,
+    DIST,
+    LOGISTIC_REGRESSION,
+    MIXPUL,
+    MIXPUL_AS_PUBLISHED,
+    N_LABELED,
+    NNPU,
+    NNPU_WITH,
+    NTC,
+    PNU,
+    RAMP,
+    RAND,
+    SUPERVISED,
+    TOLD,
+    UPU,
+    VPU,
+    WITH_ALL_TERMS,
+    WITHOUT_L_PU,
+    WITHOUT_L_U,
+    WSVM,
+)
+from mixpul.paper.watched import WatchedMixPUL
+
+__all__ = ["METHODS", "METHODS_OF_CIFAR10", "Method", "find_method"]
+
+
+@dataclass(frozen=True)
+class Method:
+    """A column of a table: the classifier, and whether it is given the true class prior.
+
+    `settings_of` returns the parameters that depend on the number of labeled positives.
+    """
+
+    model: Any
+    true_prior: bool = False
+    settings_of: Callable[[int], dict[str, Any]] | None = None
+
+    @property
+    def recipe(self) -> str:
+        """All parameters as text: trials of other recipes are other trials."""
+        return write_recipe(self.model) + (TOLD if self.true_prior else "")
+
+    def build(self, seed: int, prior: float) -> Any:
+        """Make a new classifier with its seed, and with `prior` if it is given the true one."""
+        model = clone(self.model)
+        own: dict[str, Any] = {"prior": prior} if self.true_prior else {}
+        if "random_state" in model.get_params():
+            own["random_state"] = seed
+        return model.set_params(**own)
+
+
+METHODS: dict[str, Method] = {
+    # The paper's columns.
+    SUPERVISED: Method(SupervisedClassifier()),
+    WSVM: Method(WeightedSVMClassifier()),
+    UPU: Method(UPUClassifier(), true_prior=True),
+    NNPU: Method(NNPUClassifier(), true_prior=True),
+    PNU: Method(PUAUCClassifier(), true_prior=True),
+    MIXPUL: Method(MixPULClassifier()),
+    RAMP: Method(RampClassifier(), true_prior=True),
+    # Ours.
+    MIXPUL_AS_PUBLISHED: Method(MixPULClassifier.from_paper()),
+    VPU: Method(VPUClassifier()),
+    BAGGING: Method(BaggingPUClassifier()),
+    LOGISTIC_REGRESSION: Method(TunedLogisticRegression()),
+    CLASS_MEANS: Method(ClassMeans()),
+    # Ways to mine reliable negatives; with all unlabeled rows as negatives, our default, there
+    # would be nothing to choose.
+    RAND: Method(MixPULClassifier(miner="rand", negative_fraction=0.5)),
+    DIST: Method(MixPULClassifier(miner="dist", negative_fraction=0.5)),
+    NTC: Method(MixPULClassifier(miner="ntc", negative_fraction=0.5)),
+    RAND + AS_PUBLISHED: Method(MixPULClassifier.from_paper(miner="rand")),
+    DIST + AS_PUBLISHED: Method(MixPULClassifier.from_paper(miner="dist")),
+    NTC + AS_PUBLISHED: Method(MixPULClassifier.from_paper(miner="ntc")),
+    # nnPU with estimated class priors.
+    **{name: Method(NNPUClassifier(prior=prior)) for prior, name in NNPU_WITH.items()},
+    # Loss terms left out.
+    WITH_ALL_TERMS: Method(WatchedMixPUL.from_paper()),
+    WITHOUT_L_U: Method(WatchedMixPUL.from_paper(beta=0.0)),
+    WITHOUT_L_PU: Method(WatchedMixPUL.from_paper(gamma=0.0)),
+}
+# On CIFAR-10 all methods train the paper's network for it, made for a GPU ...
+_ON_GPU: dict[str, Any] = {
+    "net": "allconv13",
+    "n_epochs": 200,
+    "batch_size": 128,
+    "max_steps": None,
+    "cross_fitting": None,
+    "precision": "auto",
+}
+# ... or a small one, for minutes. How it was chosen: docs/explanation/decisions.md. Epochs and
+# networks depend on the number of labeled images, see `_scale_with_positives`.
+_ON_CPU: dict[str, Any] = {
+    "net": "small-conv",
+    "augment": ("flip", "shift"),
+    "max_steps": 50,
+    "patience": None,
+    "batch_size": 64,
+    "learning_rate": 0.01,
+    "weight_decay": 5e-4,
+}
+# Gradients of the sigmoid loss, weighed by the class prior, are too small for SGD in so few steps.
+_ADAM: dict[str, Any] = {"optimizer": "adam", "learning_rate": 1e-3}
+
+
+def _scale_with_positives(n_positive: int) -> dict[str, Any]:
+    """Return epochs and networks: a network soon memorises 100 positives, never 10,000."""
+    # The mean of several networks ranks better, and all labeled images help to find the threshold,
+    # not a fifth of them. Above 2,000, five networks take more than half an hour on two cores.
+    n_folds = 5 if n_positive <= 2000 else None
+    return {"n_epochs": round(n_positive**0.4 / 2), "cross_fitting": n_folds}
+
+
+METHODS_OF_CIFAR10: dict[str, dict[str, Method]] = {
+    CIFAR10: {
+        NNPU: Method(NNPUClassifier(**_ON_GPU, learning_rate=1e-5), true_prior=True),
+        # The paper trains uPU for less than ten epochs, because it overfits.
+        UPU: Method(
+            UPUClassifier(model="mlp", **_ON_GPU | {"n_epochs": 9}, learning_rate=1e-5),
+            true_prior=True,
+        ),
+        MIXPUL: Method(MixPULClassifier(**_ON_GPU)),
+        MIXPUL_AS_PUBLISHED: Method(
+            MixPULClassifier.from_paper(net="allconv13", learning_rate=1e-5)
+        ),
+    },
+    CIFAR10_CPU: {
+        NNPU: Method(
+            NNPUClassifier(**_ON_CPU | _ADAM), true_prior=True, settings_of=_scale_with_positives
+        ),
+        UPU: Method(
+            UPUClassifier(model="mlp", **_ON_CPU | _ADAM),
+            true_prior=True,
+            settings_of=_scale_with_positives,
+        ),
+        MIXPUL: Method(
+            MixPULClassifier(**_ON_CPU, mixing="row", ema_decay=0.99),
+            settings_of=_scale_with_positives,
+        ),
+    },
+}
+
+
+def find_method(target: str, name: str, settings: Mapping[str, Any]) -> Method:
+    """Return a column of a target, with the parameters that fit the number of positives."""
+    method = METHODS_OF_CIFAR10.get(target, METHODS)[name]
+    if method.settings_of is None:
+        return method
+    model = clone(method.model).set_params(**method.settings_of(settings[N_LABELED]))
+    return replace(method, model=model)
