@@ -4,8 +4,9 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
+PACKAGE := build/package
 
-.PHONY: help setup demo test check bench lint results-pages clean
+.PHONY: help setup demo test check bench lint results-pages package clean
 .DEFAULT_GOAL := help
 
 help:  ## show this list
@@ -21,7 +22,7 @@ $(STAMP): pyproject.toml constraints.txt
 	PIP_CONSTRAINT=constraints.txt $(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev]'
 	@touch $@
 
-demo: $(STAMP)  ## MixPUL against its rivals on a bundled data set; prints a leaderboard, writes a picture and a report
+demo: $(STAMP)  ## MixPUL against its rivals on a bundled data set; prints a leaderboard, writes a figure and a report
 	$(BIN)/mixpul demo
 
 test: check  ## what CI runs
@@ -48,6 +49,19 @@ bench: $(STAMP)  ## speed as ratios measured in one run, peers, priors, then the
 
 results-pages: $(STAMP)  ## README table and docs/results.md from the committed results
 	$(BIN)/python benchmarks/quality.py --write
+
+package:  ## wheel and sdist; checks both and runs the demo from each in an empty environment
+	rm -rf dist $(PACKAGE)
+	$(PYTHON) -m venv $(PACKAGE)/tools
+	$(PACKAGE)/tools/bin/python -m pip install --quiet --disable-pip-version-check build twine
+	PIP_CONSTRAINT=$(CURDIR)/constraints.txt $(PACKAGE)/tools/bin/python -m build
+	$(PACKAGE)/tools/bin/twine check --strict dist/*
+	for file in dist/*; do \
+	  $(PYTHON) -m venv --clear $(PACKAGE)/empty && \
+	  PIP_CONSTRAINT=$(CURDIR)/constraints.txt $(PACKAGE)/empty/bin/python -m pip install --quiet --disable-pip-version-check $$file && \
+	  $(PACKAGE)/empty/bin/mixpul --version && \
+	  $(PACKAGE)/empty/bin/mixpul demo --out $(PACKAGE)/demo || exit 1; \
+	done
 
 clean:  ## remove .venv, caches and what the demo wrote
 	rm -rf $(VENV) build dist mixpul-demo .mypy_cache .pytest_cache .ruff_cache .hypothesis

@@ -1,15 +1,25 @@
 import re
 import subprocess
 import sys
+import warnings
 from functools import partial
+from pathlib import Path
+from typing import Annotated, NamedTuple
 
 import pytest
+import typer
 from sklearn.ensemble import HistGradientBoostingClassifier
+from sklearn.exceptions import ConvergenceWarning
+from typer.main import get_command
 from typer.testing import CliRunner
 
 import mixpul
 from mixpul import MixPULClassifier, VPUClassifier, cli, datasets
-from mixpul.cli import demo
+from mixpul._util.errors import TrainingDiverged
+from mixpul.cli import _demo_rivals as rivals
+from mixpul.cli._messages import speak_warnings
+from mixpul.cli.demo import demo
+from mixpul.cli.options import expand_groups
 from mixpul.metrics import Estimate
 
 PNG = b"\x89PNG\r\n\x1a\n"
@@ -23,6 +33,11 @@ def typed(*arguments):
         text=True,
         check=False,
     )
+
+
+def parsed(command, *arguments):
+    """Read the arguments of a command as typed, without running it."""
+    return get_command(cli.app).commands[command].make_context(command, list(arguments)).params
 
 
 @pytest.fixture
@@ -66,14 +81,59 @@ def test_the_version_is_the_version_of_the_package():
     assert result.stdout == f"{mixpul.__version__}\n"
 
 
-def test_the_help_of_the_demo_shows_an_example_that_is_accepted(monkeypatch):
+def test_the_help_of_the_demo_shows_an_example_that_is_accepted():
     result = CliRunner().invoke(cli.app, ["demo", "--help"])
     assert result.exit_code == 0
     example = re.search(r"Example: mixpul (demo .*\S)", result.stdout)[1]
+    assert parsed(*example.split()) == {"out": Path("/tmp/spam"), "c": 0.01, "seed": 0}
+
+
+def test_the_help_of_every_command_imports_nothing_that_takes_seconds():
+    script = (
+        "import sys; from typer.testing import CliRunner; from mixpul import cli\n"
+        "for name in (*sys.argv[1:], ''):\n"
+        "    assert CliRunner().invoke(cli.app, [*name.split(), '--help']).exit_code == 0, name\n"
+        "print(*{name.split('.')[0] for name in sys.modules})"
+    )
+    commands = get_command(cli.app).commands
+    assert len(commands) == 11
+    done = subprocess.run(
+        [sys.executable, "-c", script, *commands], capture_output=True, text=True, check=True
+    )
+    assert not {"numpy", "torch", "sklearn", "scipy", "pandas", "pyarrow"} & {*done.stdout.split()}
+
+
+# -- groups of options ----------------------------------------------------------------------
+
+
+class Greeting(NamedTuple):
+    """Two options."""
+
+    name: Annotated[str, typer.Option()]
+    times: Annotated[int, typer.Option(min=1)] = 1
+
+
+def test_a_command_gets_its_groups_whole_and_the_help_shows_their_fields():
     asked = []
-    monkeypatch.setattr(demo, "run", lambda *args: asked.append(args))
-    assert CliRunner().invoke(cli.app, example.split()).exit_code == 0
-    assert [(str(out), c, seed) for out, c, seed in asked] == [("/tmp/spam", 0.01, 0)]
+
+    def greet(place: str, greeting: Greeting, loud: bool = False) -> None:
+        asked.append((place, greeting, loud))
+
+    app = typer.Typer(add_completion=False)
+    app.command()(expand_groups(greet))
+    words = ["here", "--name", "Ada", "--times", "2"]
+    assert CliRunner().invoke(app, words).exit_code == 0
+    assert asked == [("here", Greeting("Ada", 2), False)]
+    shown = CliRunner().invoke(app, ["--help"]).output
+    assert [option for option in ("--name", "--times", "--loud") if option not in shown] == []
+    assert "--greeting" not in shown
+
+
+def test_two_groups_with_the_same_option_are_refused():
+    def greet(one: Greeting, other: Greeting) -> None: ...
+
+    with pytest.raises(ValueError, match="duplicate parameter name: 'name'"):
+        expand_groups(greet)
 
 
 # -- exit codes -----------------------------------------------------------------------------
@@ -103,7 +163,7 @@ def test_an_interruption_has_exit_code_130_and_no_traceback(called, monkeypatch)
     def interrupted(*args):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(demo, "run", interrupted)
+    monkeypatch.setattr(rivals, "load_mails", interrupted)
     code, _, errors = called("demo")
     assert code == 130
     assert "Traceback" not in errors
@@ -115,21 +175,42 @@ def test_a_folder_that_cannot_be_made_is_reported_before_any_work(
 ):
     (tmp_path / "file").touch()
     out = tmp_path / "file" / "folder" if what == "in a file" else tmp_path / "file"
-    monkeypatch.setattr(demo, "judged", lambda *args: pytest.fail("the work began"))
+    monkeypatch.setattr(rivals, "judge", lambda *args: pytest.fail("the work began"))
     code, _, errors = called("demo", "--out", out)
     assert code == 1
     assert_one_sentence(errors)
     assert str(out) in errors
 
 
-def test_an_import_that_fails_is_one_sentence(called, monkeypatch):
-    def missing(*args):
-        raise ImportError("No module named 'nothing'")
+@pytest.mark.parametrize(
+    "error",
+    [
+        ImportError("No module named 'nothing'"),
+        FloatingPointError("overflow"),
+        TrainingDiverged("The loss is NaN."),
+    ],
+)
+def test_an_error_that_a_user_can_do_something_about_is_one_sentence(called, monkeypatch, error):
+    def fail(*args):
+        raise error
 
-    monkeypatch.setattr(demo, "run", missing)
+    monkeypatch.setattr(rivals, "load_mails", fail)
     code, _, errors = called("demo")
     assert code == 1
     assert_one_sentence(errors)
+
+
+def test_warnings_are_said_once_and_also_when_the_work_fails(capsys):
+    def work():
+        for _ in range(2):
+            warnings.warn("Few rows.", UserWarning, stacklevel=1)
+        warnings.warn("For programmers.", ConvergenceWarning, stacklevel=1)
+        raise ValueError("no luck")
+
+    with pytest.raises(ValueError, match="no luck"), speak_warnings() as spoken:
+        work()
+    assert spoken == ["Few rows."]
+    assert capsys.readouterr().err == "mixpul: warning: Few rows.\n"
 
 
 # -- the demo -------------------------------------------------------------------------------
@@ -153,23 +234,25 @@ def cheap(monkeypatch):
     """Some of the mails, two epochs, five trees."""
     mails = datasets.load("spambase")
     mails.X, mails.y = mails.X[::8], mails.y[::8]
-    monkeypatch.setattr(demo.datasets, "load", lambda name: mails)
-    monkeypatch.setattr(demo, "MixPULClassifier", Brief)
+    monkeypatch.setattr(rivals.datasets, "load", lambda name: mails)
+    monkeypatch.setattr(rivals, "MixPULClassifier", Brief)
     monkeypatch.setattr(
-        demo, "VPUClassifier", partial(VPUClassifier, n_epochs=2, cross_fitting=2, net=(8,))
+        rivals, "VPUClassifier", partial(VPUClassifier, n_epochs=2, cross_fitting=2, net=(8,))
     )
     monkeypatch.setattr(
-        demo, "HistGradientBoostingClassifier", partial(HistGradientBoostingClassifier, max_iter=5)
+        rivals,
+        "HistGradientBoostingClassifier",
+        partial(HistGradientBoostingClassifier, max_iter=5),
     )
 
 
 @pytest.mark.usefixtures("cheap")
-def test_the_demo_prints_a_leaderboard_draws_a_picture_and_writes_a_report(
+def test_the_demo_prints_a_leaderboard_draws_a_chart_and_writes_a_report(
     tmp_path, capsys, monkeypatch
 ):
     monkeypatch.setenv("COLUMNS", "120")
     out = tmp_path / "new" / "folder"
-    demo.run(out, c=0.5, seed=0)
+    demo(out, c=0.5, seed=0)
     output = capsys.readouterr().out
     lines = {
         name: next(line for line in output.splitlines() if name in line and "±" in line)
@@ -185,7 +268,7 @@ def test_the_demo_prints_a_leaderboard_draws_a_picture_and_writes_a_report(
     aucs = [float(re.search(r"\d\.\d{3}", line)[0]) for line in table]
     assert len(table) == 5
     assert aucs == sorted(aucs, reverse=True)
-    assert "Picture:" in output
+    assert "Chart:" in output
     assert (out / "demo.png").read_bytes().startswith(PNG)
     assert (
         "How good is the model, and where do you set the threshold?"
@@ -195,17 +278,17 @@ def test_the_demo_prints_a_leaderboard_draws_a_picture_and_writes_a_report(
 
 
 @pytest.mark.usefixtures("cheap")
-def test_the_demo_without_matplotlib_says_how_to_get_a_picture(tmp_path, capsys, monkeypatch):
+def test_the_demo_without_matplotlib_says_how_to_get_a_chart(tmp_path, capsys, monkeypatch):
     monkeypatch.setattr(
-        demo,
-        "judged",
-        lambda name, model, *rest: demo.Result(name, 0.9, Estimate(0.8, 0.1, 0.7, 0.9), 1.0),
+        rivals,
+        "judge",
+        lambda name, model, *rest: rivals.Result(name, 0.9, Estimate(0.8, 0.1, 0.7, 0.9), 1.0),
     )
     for module in [name for name in sys.modules if name.split(".")[0] == "matplotlib"]:
         monkeypatch.delitem(sys.modules, module)
     monkeypatch.setitem(sys.modules, "matplotlib", None)
     monkeypatch.setitem(sys.modules, "pandas", None)
-    demo.run(tmp_path / "folder", c=0.5, seed=0)
+    demo(tmp_path / "folder", c=0.5, seed=0)
     output = " ".join(capsys.readouterr().out.split())
     assert "pip install 'mixpul[plots]'" in output
     assert "pip install 'mixpul[tables]'" in output

@@ -12,6 +12,12 @@ import mixpul
 
 ROOT = Path(__file__).parents[1]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
+CONTRIBUTING = ROOT / "CONTRIBUTING.md"
+# What people have written; the rest is generated from results.
+WRITTEN = [
+    *(page for page in PAGES if page.name != "results.md"),
+    *(ROOT / name for name in ("CHANGELOG.md", "CONTRIBUTING.md", "SECURITY.md")),
+]
 API = ROOT / "docs" / "reference" / "api.md"
 NUMBER = re.compile(r"-?\d+(?:\.\d+)?(?:e-?\d+)?")
 
@@ -86,7 +92,10 @@ def anchors(page):
     return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
 
 
-@pytest.mark.parametrize("page", PAGES, ids=names(PAGES))
+LINKING = [*PAGES, *(page for page in WRITTEN if page not in PAGES)]
+
+
+@pytest.mark.parametrize("page", LINKING, ids=names(LINKING))
 def test_relative_links_lead_somewhere(page):
     for path, anchor in links(page):
         target = page.parent / path if path else page
@@ -141,3 +150,56 @@ def test_every_public_name_is_in_the_reference():
         public += [f"{name}.{member}" for member in getattr(mixpul, name).__all__]
     text = API.read_text(encoding="utf-8")
     assert [name for name in public if not re.search(rf"`{re.escape(name)}[`(]", text)] == []
+
+
+# -- the map of the house ---------------------------------------------------------------------
+
+SOURCE = ROOT / "src" / "mixpul"
+
+
+def paths_on_the_map():
+    """Modules and folders in the second column of the table of CONTRIBUTING."""
+    text = CONTRIBUTING.read_text(encoding="utf-8").split("## Where do I find")[1].split("\n## ")[0]
+    answers = re.findall(r"^\|[^|]+\|(.+)\|$", text, re.M)
+    code = re.findall(r"`([\w./]+)`", " ".join(answers))
+    return {path for path in code if "/" in path or path.endswith(".py")}
+
+
+def test_the_map_leads_somewhere():
+    assert [path for path in sorted(paths_on_the_map()) if not (SOURCE / path).exists()] == []
+
+
+def test_every_room_is_on_the_map():
+    rooms = {path.name for path in SOURCE.iterdir() if not path.name.startswith("__")}
+    on_the_map = {path.split("/")[0] for path in paths_on_the_map()}
+    assert rooms - {"py.typed"} == on_the_map
+
+
+# -- words ------------------------------------------------------------------------------------
+
+LONGEST_SENTENCE = 40
+# Words that have another name here, outside code.
+FORMER_WORDS = re.compile(r"\b(pictures?|cuts?|by heart|is no (?:file|model))\b", re.I)
+
+
+def prose(page):
+    """Paragraphs, items and cells of a page; code and formulas count as one word."""
+    text = page.read_text(encoding="utf-8")
+    text = re.sub(r"^(?:```.*?^```|<!--.*?-->|\|[-: |]+\|$)", "", text, flags=re.M | re.S)
+    text = re.sub(r"^ {4}.*$", "", text, flags=re.M)
+    text = re.sub(r"\$\$.*?\$\$|\$[^$\n]+\$|`[^`\n]*`", "code", text, flags=re.S)
+    text = re.sub(r"\]\([^)]*\)", "]", text)
+    blocks = re.split(r"\n\s*\n|\n(?=\s*(?:[-*#|]|\d+\.) ?)", text)
+    return [cell for block in blocks for cell in block.split("|")]
+
+
+@pytest.mark.parametrize("page", WRITTEN, ids=names(WRITTEN))
+def test_sentences_are_short_and_words_are_ours(page):
+    sentences = [
+        " ".join(sentence.split())
+        for block in prose(page)
+        for sentence in re.split(r"(?<=[.!?])[)*\"\s]+", block)
+    ]
+    assert [s for s in sentences if len(s.split()) > LONGEST_SENTENCE] == []
+    if page != CONTRIBUTING:  # says which words are not
+        assert [s for s in sentences if FORMER_WORDS.search(s)] == []

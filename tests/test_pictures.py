@@ -19,8 +19,7 @@ from browser import contrast
 from mixpul import MixPULClassifier, cli, load, save
 from mixpul.assess import assess
 from mixpul.assess.models import choose_image_classifier
-from mixpul.cli import fit_images as fit_images_module
-from mixpul.cli.app import PictureMethod, PictureNet
+from mixpul.cli.options import ImageMethod, ImageNet
 from mixpul.images import Skipped, label_images, make_thumbnails, read_images, stream_images
 from mixpul.images.defaults import SETTINGS_BY_METHOD, count_image_epochs
 from mixpul.images.reading import LEAST_SIZE
@@ -29,7 +28,8 @@ from mixpul.pages import render_fit_page
 from mixpul.pages.numbers import format_score
 from mixpul.persistence import describe
 from mixpul.tables import read_table
-from test_table_cli import assert_one_sentence, run, typed
+from test_cli import assert_one_sentence, parsed
+from test_table_cli import run, typed
 
 Image = pytest.importorskip("PIL.Image", reason="Pillow is not installed")
 
@@ -408,8 +408,8 @@ def test_methods_for_pictures_are_named_and_others_refused():
     pixels = np.zeros((10, 3, 8, 8), dtype=np.uint8)
     with pytest.raises(ValueError, match=r"one of mixpul, nnpu, upu, vpu, or .*; got 'wsvm'"):
         assess("wsvm", pixels, np.arange(10) < 5)
-    assert [method.value for method in PictureMethod] == list(SETTINGS_BY_METHOD)
-    assert {net.value for net in PictureNet} < set(NETS)
+    assert [method.value for method in ImageMethod] == list(SETTINGS_BY_METHOD)
+    assert {net.value for net in ImageNet} < set(NETS)
 
 
 # -- fit-images -----------------------------------------------------------------------------
@@ -421,11 +421,7 @@ def test_the_help_shows_an_example_that_is_accepted(command, monkeypatch):
     shown = CliRunner().invoke(cli.app, [command, "--help"])
     assert shown.exit_code == 0
     example = re.search(rf"Example: mixpul ({command} .*\S)", shown.output)[1]
-    asked = []
-    name = command.replace("-", "_")
-    monkeypatch.setattr(f"mixpul.cli.{name}.{name}", lambda **typed: asked.append(typed))
-    assert CliRunner().invoke(cli.app, shlex.split(example)).exit_code == 0
-    assert len(asked) == 1
+    assert parsed(*shlex.split(example))
 
 
 def test_fit_says_how_good_it_is_and_writes_model_and_page(work, tmp_path):
@@ -506,8 +502,7 @@ def test_the_number_of_epochs_follows_the_number_of_pictures_unless_given(
 ):
     counted = []
     monkeypatch.setattr(
-        fit_images_module,
-        "count_image_epochs",
+        "mixpul.images.defaults.count_image_epochs",
         lambda n, **settings: counted.append((n, settings)) or 3,
     )
     fewer = [word for word in SETTINGS if "n_epochs" not in word][1:]
@@ -520,6 +515,26 @@ def test_the_number_of_epochs_follows_the_number_of_pictures_unless_given(
         "mlp",
         5,
     )
+
+
+def test_the_model_is_there_if_its_assessment_or_its_page_fails(work, tmp_path, monkeypatch):
+    def fail(*args, **kwargs):
+        raise ValueError("no luck")
+
+    for name, what in (
+        ("bare", "mixpul.assess.assessment.estimate_priors"),
+        ("whole", "mixpul.pages.render_fit_page"),
+    ):
+        with monkeypatch.context() as patch:
+            patch.setattr(what, fail)
+            result = fit(work, tmp_path / name, "--report", tmp_path / f"{name}.html")
+        assert result.code == 1
+        assert result.err.endswith("mixpul: no luck\n")
+        assert not (tmp_path / f"{name}.html").exists()
+    assert describe(tmp_path / "bare")["info"].keys() == {"pictures", "fingerprint", "seed"}
+    assert (tmp_path / "whole").read_bytes() == (work / "model.mixpul").read_bytes()
+    result = run("predict-images", tmp_path / "bare", work / "new", "-o", tmp_path / "s.csv")
+    assert result.code == 0, result.err
 
 
 # -- predict-images -------------------------------------------------------------------------
@@ -603,8 +618,8 @@ def test_a_model_saved_in_python_scores_folders_too(work, tmp_path):
 def test_inspect_shows_a_model_of_pictures(work):
     result = run("inspect", work / "model.mixpul")
     assert result.code == 0, result.err
-    assert "Fitted on 85 pictures, 24 of them labeled positive (12 x 12 pixels" in result.out
-    assert "among the unlabeled pictures" in result.out
+    assert "Fitted on 85 images, 24 of them labeled positive (12 x 12 pixels" in result.out
+    assert "among the unlabeled images" in result.out
     assert json.loads(run("inspect", work / "model.mixpul", "--json").out)["table"] is None
 
 
@@ -656,7 +671,7 @@ def test_a_folder_to_score_is_refused_in_one_sentence(work, bad, name):
 @pytest.mark.parametrize("which", ["-o", "--report"])
 def test_an_output_that_exists_is_refused_before_any_work(work, tmp_path, which, monkeypatch):
     (tmp_path / "there").write_text("mine")
-    monkeypatch.setattr(fit_images_module, "label_images", None)
+    monkeypatch.setattr("mixpul.images.label_images", None)
     result = fit(work, tmp_path / "model", which, tmp_path / "there")
     assert result.code == 1
     assert_one_sentence(result.err)
@@ -826,7 +841,7 @@ def test_the_example_runs(tmp_path, monkeypatch, capsys):
 
 
 def test_the_commands_of_the_how_to_run(tmp_path, monkeypatch):
-    page = ROOT / "docs" / "how-to" / "pictures.md"
+    page = ROOT / "docs" / "how-to" / "images.md"
     monkeypatch.chdir(tmp_path)
     text = page.read_text(encoding="utf-8")
     blocks = {

@@ -1,6 +1,8 @@
 """The README and docs/results.md say what the committed results say."""
 
 import importlib.util
+import re
+import tomllib
 from pathlib import Path
 
 import mixpul
@@ -21,5 +23,60 @@ def test_what_is_generated_from_the_committed_results_is_current():
         assert path.read_text() == text, path
 
 
-def test_the_changelog_names_the_version():
+def cells(line):
+    return [cell.strip(" *") for cell in line.strip("|").split("|")]
+
+
+def rows(text, heading):
+    """The lines of the first table below a line with these words, by their first cell."""
+    table = re.search(r"(?:^\|.*\n)+", text[text.index(heading) :], re.M)[0]
+    return {cells(line)[0]: cells(line)[1:] for line in table.splitlines()}
+
+
+def test_the_means_of_15_and_35_settings_are_those_of_the_results():
+    readme = (ROOT / "README.md").read_text()
+    of_15 = rows(readme, "<!-- quality:")
+    methods = [re.sub("<br>", " ", name) for name in of_15["data"]]
+    mean, rank = (dict(zip(methods, of_15[name], strict=True)) for name in ("mean", "mean rank"))
+    of_35 = rows((ROOT / "docs" / "results.md").read_text(), "Over the 35 settings")
+    shown = rows(readme, "### Where MixPUL loses")
+    assert {"MixPUL", "VPU", "nnPU †", "uPU †"} < set(shown)
+    for method in set(shown) - {"method", "---"}:
+        assert shown[method][1:] == [mean[method], rank[method], *of_35[method][:2]], method
+
+
+def test_the_errors_on_images_are_those_of_the_results():
+    readme, results = (ROOT / "README.md").read_text(), (ROOT / "docs" / "results.md").read_text()
+    shown = rows(readme, "| CIFAR-10, vehicles")
+    found = rows(results, "| cifar10 |")
+    for row, method, pattern in [
+        ("MixPUL", "MixPUL", r"^\**([\d.]+)"),
+        ("nnPU †, one run", "nnPU †", r"^\**([\d.]+)"),
+        ("MixPUL in the paper", "MixPUL", r"\(([\d.]+)\)"),
+        ("nnPU in the paper", "nnPU †", r"\(([\d.]+)\)"),
+    ]:
+        numbers = [float(re.search(pattern, cell)[1]) for cell in found[method] if cell[0] != "–"]
+        assert all(
+            abs(float(cell) - number) < 0.0501
+            for cell, number in zip(shown[row], numbers, strict=True)
+        ), row
+    of_27 = rows(results, "Over the 27 settings")
+    mnist = rows(readme, "| MNIST, zeros")
+    assert mnist["MixPUL"] == of_27["MixPUL"][:1]
+    assert mnist["MixPUL with the published settings, one run"] == of_27["MixPUL as published"][:1]
+    assert mnist["Ramp †, one run"] == of_27["Ramp †"][:1]
+    of_mnist = next(line for line in results.splitlines() if "Error on MNIST" in line)
+    assert mnist["MixPUL in the paper"][0] in re.findall(r"\d+\.\d+", of_mnist)
+
+
+def test_the_changelog_and_the_citation_name_the_version():
     assert f"## {mixpul.__version__} " in (ROOT / "CHANGELOG.md").read_text()
+    assert f"\nversion: {mixpul.__version__}\n" in (ROOT / "CITATION.cff").read_text()
+
+
+def test_ci_runs_on_every_python_that_the_package_names():
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    named = re.findall(r"Python :: (3\.\d+)", " ".join(project["classifiers"]))
+    workflow = (ROOT / ".github" / "workflows" / "ci.yml").read_text()
+    assert f"python: {named}".replace("'", '"') in workflow
+    assert named[0] == project["requires-python"].removeprefix(">=")

@@ -12,7 +12,6 @@ import sys
 import threading
 import time
 from contextlib import contextmanager, redirect_stderr, redirect_stdout
-from importlib import import_module
 from pathlib import Path
 from types import SimpleNamespace
 from unittest import mock
@@ -24,16 +23,18 @@ from sklearn import metrics
 from sklearn.pipeline import make_pipeline
 from typer.testing import CliRunner
 
-from mixpul import MixPULClassifier, cli, load, save
+from mixpul import MixPULClassifier, assess, cli, load, save
 from mixpul.assess import METHODS
 from mixpul.cli import _inputs
-from mixpul.cli import compare as _compare
-from mixpul.cli.prior import agreement
+from mixpul.cli.compare import _repeat_options
+from mixpul.cli.options import Method, Reading, TableOptions, parse_names
+from mixpul.cli.prior import judge_agreement
 from mixpul.metrics import pu_report
 from mixpul.persistence import describe
 from mixpul.priors import PRIORS
 from mixpul.tables import TableInput, read_table
 from test_assess import made_table
+from test_cli import assert_one_sentence, parsed
 
 CHEAP = {"n_epochs": 2, "net": (8,), "cross_fitting": 2, "batch_size": 32}
 SETTINGS = [word for name, value in CHEAP.items() for word in ("--set", f"{name}={value}")]
@@ -68,12 +69,6 @@ def started(*arguments):
         return subprocess.Popen(command, stdin=pipe, stdout=pipe, stderr=pipe)
     finally:
         signal.signal(signal.SIGINT, before)
-
-
-def assert_one_sentence(errors):
-    assert errors.startswith("mixpul: ")
-    assert errors.count("\n") == 1
-    assert errors.endswith("\n")
 
 
 @pytest.fixture(scope="module")
@@ -113,15 +108,11 @@ def test_the_help_shows_an_example_that_is_accepted(command, monkeypatch):
     shown = CliRunner().invoke(cli.app, [command, "--help"])
     assert shown.exit_code == 0
     example = re.search(rf"Example: mixpul ({command} .*\S)", shown.output)[1]
-    asked = []
-    module = import_module(f"mixpul.cli.{command}")
-    monkeypatch.setattr(module, command, lambda *args, **kwargs: asked.append(kwargs))
-    assert CliRunner().invoke(cli.app, example.split()).exit_code == 0
-    assert len(asked) == 1
+    assert parsed(*example.split())
 
 
 def test_the_names_of_the_methods_are_those_of_the_library():
-    assert [method.value for method in cli.Method] == list(METHODS)
+    assert [method.value for method in Method] == list(METHODS)
 
 
 def test_the_help_names_every_estimator(monkeypatch):
@@ -131,9 +122,9 @@ def test_the_help_names_every_estimator(monkeypatch):
 
 
 def test_lists_of_columns_are_split_at_commas():
-    assert cli.names("a, b,c,") == ["a", "b", "c"]
-    assert cli.names('a, "b, c",d') == ["a", "b, c", "d"]
-    assert cli.names("") == []
+    assert parse_names("a, b,c,") == ["a", "b", "c"]
+    assert parse_names('a, "b, c",d') == ["a", "b, c", "d"]
+    assert parse_names("") == []
 
 
 # -- fit ------------------------------------------------------------------------------------
@@ -142,7 +133,7 @@ def test_lists_of_columns_are_split_at_commas():
 def test_fit_says_how_good_it_is_and_writes_model_and_page(work, out):
     result = fit(work, out, "--report", out.with_suffix(".html"))
     assert result.code == 0
-    for words in ("PU-AUC out of fold", "recall 0.9", "labeled positives:", str(out)):
+    for words in ("PU-AUC out of fold", "recall 0.9", "labeled positives: ", str(out)):
         assert words in result.out
     assert out.with_suffix(".html").read_text().lower().startswith("<!doctype html>")
     assert load(out)[-1].n_epochs == 2
@@ -206,6 +197,56 @@ def test_how_the_file_is_written_is_remembered(work, out, tmp_path):
     scores = tmp_path / "scores.csv"
     assert run("predict", out, path, "-o", scores).code == 0
     assert len(read_table(scores)) == len(table)
+
+
+def test_training_that_diverges_is_one_sentence(work, out):
+    result = fit(work, out, "--set", "learning_rate=1e30")
+    assert result.code == 1
+    assert_one_sentence(result.err)
+    assert "learning_rate" in result.err
+    assert not out.exists()
+
+
+def fail(*args, **kwargs):
+    raise ValueError("no luck")
+
+
+@pytest.mark.parametrize("method", ["mixpul", "pnu"])
+def test_the_model_is_there_if_its_assessment_fails(work, out, monkeypatch, method):
+    monkeypatch.setattr("mixpul.assess.assessment.estimate_priors", fail)
+    cheap = SETTINGS if method == "mixpul" else ["--set", "n_centres=20"]
+    result = fit(work, out, "--method", method, settings=cheap)
+    assert result.code == 1
+    assert f"The model {str(out)!r} is written, but without an assessment.\n" in result.err
+    assert result.err.endswith("mixpul: no luck\n")
+    about = describe(out)["info"]
+    assert (about["label"], about["id"], about["seed"]) == ("bought", "customer", 0)
+    assert "assessment" not in about
+    assert run("inspect", out).code == 0
+    scores = out.with_suffix(".csv")
+    assert run("predict", out, work / "new.csv", "-o", scores).code == 0
+    if method == "mixpul":
+        whole = load(work / "model.mixpul").predict_proba(read_table(work / "new.csv"))[:, 1]
+        np.testing.assert_allclose(read_table(scores)["score"], whole, rtol=1e-6)
+
+
+@pytest.mark.parametrize("what", ["mixpul.pages.render_fit_page", "mixpul.cli._results.print_json"])
+def test_the_model_is_whole_if_its_page_or_its_json_fails(work, out, monkeypatch, what):
+    monkeypatch.setattr(what, fail)
+    result = fit(work, out, "--report", out.with_suffix(".html"), "--json")
+    assert result.code == 1
+    assert out.read_bytes() == (work / "model.mixpul").read_bytes()
+
+
+def test_warnings_are_said_also_if_the_command_fails(work, out, tmp_path, monkeypatch):
+    (tmp_path / "few.csv").write_text(table_of(*[1] * 5, *[0] * 50))
+    monkeypatch.setattr(assess, "compare", fail)
+    result = run("compare", tmp_path / "few.csv", "--label", "bought", "-o", out)
+    assert result.code == 1
+    first, last = result.err.splitlines()
+    assert first.startswith("mixpul: warning: ")
+    assert "5 labeled positives" in first
+    assert last == "mixpul: no luck"
 
 
 # -- predict --------------------------------------------------------------------------------
@@ -299,6 +340,14 @@ def test_a_table_may_come_through_a_named_pipe(work, tmp_path):
     writer.join()
     assert result.code == 0, result.err
     assert len(read_table(tmp_path / "s.csv")) == 700
+
+
+def test_scores_in_a_tab_file_are_separated_by_tabs(work, tmp_path):
+    scores = tmp_path / "scores.tab"
+    assert run("predict", work / "model.mixpul", work / "new.csv", "-o", scores).code == 0
+    first = scores.read_text().splitlines()[0]
+    assert first.replace('"', "").split("\t") == ["customer", "score", "predicted"]
+    assert len(read_table(scores)) == 700
 
 
 def test_another_id_can_be_kept(work, tmp_path):
@@ -422,7 +471,7 @@ def test_prior_asks_the_estimators_and_says_whether_they_agree(work):
 
 def test_agreement():
     def of(*values):
-        return agreement({str(v): {"value": v} for v in values})
+        return judge_agreement({str(v): v for v in values})
 
     assert of(0.2, 0.25, 0.3) == (True, "They agree: from 0.2 (0.2) to 0.3 (0.3).")
     assert of(0.01, 0.05)[0] is True
@@ -458,12 +507,13 @@ def test_compare_ranks_recommends_and_goes_on_where_it_stopped(work, out, monkey
 
 
 def test_the_next_command_says_of_the_table_what_this_one_said():
-    source = {
-        "positive": "sold", "missing_is_unlabeled": True, "id_column": None, "drop": ["a", "b, c"],
-        "keep": [], "categorical": [], "delimiter": ";", "encoding": None, "missing": ["?", "-"],
-    }  # fmt: skip
-    assert _compare._again(source) == [
-        "--positive", "sold", "--missing-is-unlabeled", "--drop", 'a,"b, c"',
+    options = TableOptions(
+        label="state", positive="sold", missing_is_unlabeled=True, id_column=None,
+        drop=["a", "b, c"], keep=[], categorical=[],
+    )  # fmt: skip
+    reading = Reading(delimiter=";", encoding=None, missing=["?", "-"])
+    assert _repeat_options(options, reading) == [
+        "--label", "state", "--positive", "sold", "--missing-is-unlabeled", "--drop", 'a,"b, c"',
         "--delimiter", ";", "--missing", "?", "--missing", "-",
     ]  # fmt: skip
 
@@ -544,6 +594,32 @@ def test_missing_labels_can_mean_unlabeled(tmp_path):
     (tmp_path / "leads.csv").write_text(table_of(*["1", "", ""] * 30))
     assert fit(tmp_path, "m", "--missing-is-unlabeled").code == 0
     assert describe(tmp_path / "m")["info"]["missing_is_unlabeled"] is True
+
+
+def test_labels_coded_1_and_2_have_to_be_explained(tmp_path):
+    (tmp_path / "leads.csv").write_text(table_of(*[2, 1, 1] * 30))
+    refused = fit(tmp_path, "m")
+    assert refused.code == 1
+    assert_one_sentence(refused.err)
+    assert "--positive" in refused.err
+    assert not (tmp_path / "m").exists()
+    assert fit(tmp_path, "m", "--positive", "1").code == 0
+    assert describe(tmp_path / "m")["info"]["positive"] == 1
+    # What was said at the fit need not be said again.
+    assert run("evaluate", tmp_path / "m", tmp_path / "leads.csv").code == 0
+
+
+def test_a_boolean_column_with_gaps_is_learned_from_and_shown(tmp_path):
+    table, bought = made_table(seed=3)
+    table["member"] = np.where(table["income"] > 0, "True", "False")
+    table.loc[::9, "member"] = ""
+    table.assign(bought=bought.astype(int)).to_csv(tmp_path / "leads.csv", index=False)
+    result = fit(tmp_path, tmp_path / "m", "--report", tmp_path / "page.html")
+    assert result.code == 0, result.err
+    kinds = {
+        entry["column"]: entry["kind"] for entry in describe(tmp_path / "m")["table"]["report"]
+    }
+    assert kinds["member"] == "boolean"
 
 
 def test_five_positives_are_fitted_with_a_warning(work, out, tmp_path):
@@ -684,7 +760,7 @@ def test_scores_that_exist_are_refused_without_force(work, tmp_path):
         ("{out}/no/m", "There is no folder"),
         ("{work}", "a folder or a device"),
         ("/dev/null", "a folder or a device"),
-        ("{work}/leads.csv", "to be read and to be written"),
+        ("{work}/leads.csv", "is an input of this command"),
     ],
 )
 def test_outputs_that_cannot_be_written_are_refused_even_with_force(work, out, path, words):
@@ -785,7 +861,7 @@ def test_an_interrupted_comparison_says_that_it_can_go_on(work, out, monkeypatch
     def interrupted(*args, **kwargs):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(_compare, "compare_methods", interrupted)
+    monkeypatch.setattr(assess, "compare", interrupted)
     result = run("compare", work / "leads.csv", "--label", "bought", "-o", out)
     assert result.code == 130
     assert "goes on where it stopped" in result.err

@@ -1,4 +1,4 @@
-"""What goes out: refused before any work if it cannot be written after it."""
+"""Files to write: refused before any work if they could not be written after it."""
 
 import errno
 import os
@@ -9,11 +9,11 @@ from pathlib import Path
 
 import typer
 
-__all__ = ["check_folder", "check_outputs", "told_if_full"]
+__all__ = ["check_outputs", "check_result_folder", "explain_full_disk"]
 
 
 def check_outputs(paths: Sequence[Path], inputs: Sequence[str], force: bool) -> None:
-    """Refuse before any work what could not be written after it."""
+    """Refuse files that could not be written, or that are there already."""
     for path in paths:
         if not path.parent.is_dir():
             raise FileNotFoundError(
@@ -21,18 +21,21 @@ def check_outputs(paths: Sequence[Path], inputs: Sequence[str], force: bool) -> 
                 "first."
             )
         if path.exists() and any(os.path.exists(o) and path.samefile(o) for o in inputs):
-            raise ValueError(f"{str(path)!r} is to be read and to be written; name another file.")
+            raise ValueError(
+                f"{str(path)!r} is an input of this command; name another file to write."
+            )
         if path.exists() and not stat.S_ISREG(path.stat().st_mode):
             raise ValueError(f"{str(path)!r} is a folder or a device; name a file to write.")
         if path.exists() and not force:
             raise FileExistsError(f"{str(path)!r} exists; pass --force to replace it.")
         if not os.access(path.parent, os.W_OK):
-            raise PermissionError(f"The folder {str(path.parent)!r} may not be written into.")
+            raise PermissionError(f"The folder {str(path.parent)!r} is not writable.")
     if len({path.resolve() for path in paths}) < len(paths):
         raise typer.BadParameter("The model and the page cannot be the same file.")
 
 
-def check_folder(path: Path) -> None:
+def check_result_folder(path: Path) -> None:
+    """Refuse a folder that is a file, or that could not be made."""
     if path.exists() and not path.is_dir():
         raise ValueError(f"{str(path)!r} is a file; name a folder for the results.")
     if not path.resolve().parent.is_dir():
@@ -43,9 +46,10 @@ def check_folder(path: Path) -> None:
 
 
 @contextmanager
-def told_if_full(
+def explain_full_disk(
     what: str, way_out: str = "Nothing is left of it; make room and run the command again."
 ) -> Iterator[None]:
+    """Say what was not written, and what to do, if the disk is full within the block."""
     try:
         yield
     except OSError as error:

@@ -1,29 +1,34 @@
-"""`mixpul compare`."""
+"""`mixpul compare`: rank methods on a user's own table."""
 
-import json
-import shlex
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.markup import escape
 from rich.table import Table
 
-from mixpul._util.files import write_whole
-from mixpul.assess import METHODS, Comparison
-from mixpul.assess import compare as compare_methods
-from mixpul.cli._inputs import chosen, command_line, read_labeled, source_name
-from mixpul.cli._outputs import check_folder, told_if_full
-from mixpul.cli._words import (
-    interval,
+from mixpul._names import METHODS
+from mixpul.cli._messages import (
+    choose_verbosity,
+    format_interval,
     note,
     print_json,
     say,
-    shows_progress,
-    spoken_warnings,
+    speak_warnings,
 )
-from mixpul.pages import comparison_page
+from mixpul.cli._outputs import check_result_folder, explain_full_disk
+from mixpul.cli.options import (
+    JsonOption,
+    Reading,
+    SeedOption,
+    TableArgument,
+    TableOptions,
+    choices_option,
+)
+
+if TYPE_CHECKING:
+    from mixpul.cli._inputs import LabeledTable
 
 __all__ = ["compare"]
 
@@ -31,84 +36,115 @@ GOES_ON = "The same command goes on where it stopped."
 
 
 def compare(
-    table: str,
-    label: str,
+    table: TableArgument,
     *,
-    methods: Sequence[str],
-    folds: int,
-    seed: int,
-    out: Path,
-    as_json: bool,
-    **source: Any,
+    options: TableOptions,
+    reading: Reading,
+    out: Annotated[
+        Path,
+        typer.Option(
+            "-o", "--out", help="Folder of results; a run that was stopped continues there."
+        ),
+    ],
+    methods: Annotated[Any, choices_option(METHODS)] = "all",
+    folds: Annotated[int, typer.Option(min=2, help="Every method is fitted once per fold.")] = 5,
+    seed: SeedOption = 0,
+    as_json: JsonOption = False,
 ) -> None:
-    """Fit methods on the same folds, rank them, recommend one."""
-    names = chosen(methods, METHODS, "--methods")
-    check_folder(out)
-    with spoken_warnings():
-        data = read_labeled(table, label, **source)
-        try:
-            with told_if_full(f"All of {str(out)!r}", f"Make room. {GOES_ON}"):
-                found = compare_methods(
-                    data.X,
-                    data.is_positive,
-                    names,
-                    table=data.input,
-                    folder=out,
-                    n_folds=folds,
-                    random_state=seed,
-                    verbose=shows_progress(),
-                )
-        except KeyboardInterrupt:
-            note(f"Stopped. {GOES_ON}")
-            raise
-    content = found.to_dict()
-    page = comparison_page(content, source=source_name(table), command=command_line())
-    with told_if_full(f"All of {str(out)!r}", f"Make room. {GOES_ON}"):
-        write_whole(out / "comparison.json", (json.dumps(content, indent=1) + "\n").encode())
-        write_whole(out / "comparison.html", page.encode())
+    """Rank methods on the same folds of a table; recommend one and say how sure that is.
+
+    Example: [bold]mixpul compare leads.csv --label bought --methods mixpul,nnpu -o methods[/bold]
+    """
+    # Imported here: it takes seconds, --help should not.
+    from mixpul.cli._inputs import quote_command, read_labeled_table
+
+    check_result_folder(out)
+    with speak_warnings():
+        data = read_labeled_table(table, options, reading)
+        content = _compare_methods(data, methods, folds, seed, out)
+    _write(content, table, out)
     if as_json:
         print_json(content)
     else:
-        _show(found)
+        _show(content)
         say(f"Page: {escape(str(out / 'comparison.html'))}")
-        if found.recommended:
-            words = ["mixpul", "fit", table, "--label", label, *_again(source)]
-            say(escape(f"Next: {shlex.join([*words, '--method', found.recommended])}"))
-    if found.recommended is None:
+        if content["recommended"]:
+            words = ["fit", table, *_repeat_options(options, reading)]
+            command = quote_command([*words, "--method", content["recommended"]])
+            say(escape(f"Next: {command}"))
+    if content["recommended"] is None:
         raise typer.Exit(1)
 
 
-def _again(source: Mapping[str, Any]) -> list[str]:
-    """What was said of the table, as words of a command line."""
-    words = []
-    for name, value in source.items():
-        option = "--" + name.replace("id_column", "id").replace("_", "-")
-        if value is True:
-            words.append(option)
-        elif name in ("drop", "keep", "categorical") and value:
-            words += [option, ",".join(f'"{one}"' if "," in one else one for one in value)]
-        elif isinstance(value, list):
-            words += [word for one in value for word in (option, one)]
-        elif value:
-            words += [option, value]
-    return words
+def _compare_methods(
+    data: "LabeledTable", methods: list[str], folds: int, seed: int, out: Path
+) -> dict[str, Any]:
+    from mixpul import assess
+
+    try:
+        with explain_full_disk(f"All of {str(out)!r}", f"Make room. {GOES_ON}"):
+            found = assess.compare(
+                data.X,
+                data.is_positive,
+                methods,
+                table=data.input,
+                folder=out,
+                n_folds=folds,
+                random_state=seed,
+                verbose=choose_verbosity(),
+            )
+    except KeyboardInterrupt:
+        note(f"Stopped. {GOES_ON}")
+        raise
+    return found.to_dict()
 
 
-def _show(found: Comparison) -> None:
-    leaderboard = Table(title=f"Out-of-fold PU-AUC, {found.folds} folds")
+def _write(content: Mapping[str, Any], table: str, out: Path) -> None:
+    """Write the comparison into its folder, as JSON and as a page."""
+    import json
+
+    from mixpul._util.files import write_whole
+    from mixpul.cli._inputs import name_table, quote_command
+    from mixpul.pages import render_comparison_page
+
+    page = render_comparison_page(content, source=name_table(table), command=quote_command())
+    with explain_full_disk(f"All of {str(out)!r}", f"Make room. {GOES_ON}"):
+        write_whole(out / "comparison.json", (json.dumps(content, indent=1) + "\n").encode())
+        write_whole(out / "comparison.html", page.encode())
+
+
+def _show(content: Mapping[str, Any]) -> None:
+    leaderboard = Table(title=f"Out-of-fold PU-AUC, {content['folds']} folds")
     for title in ("method", "PU-AUC (95 %)", "behind the best", "seconds"):
         leaderboard.add_column(
             title, justify="left" if title == "method" else "right", no_wrap=True
         )
-    for entry in found.methods:
+    for entry in content["methods"]:
         leaderboard.add_row(
             entry["method"],
-            interval(entry["pu_auc"]) if entry["pu_auc"] else "failed",
-            interval(entry["behind"]) if entry["behind"] else "",
+            format_interval(entry["pu_auc"]) if entry["pu_auc"] else "failed",
+            format_interval(entry["behind"]) if entry["behind"] else "",
             "" if entry["seconds"] is None else f"{entry['seconds']:.1f}",
         )
     say(leaderboard)
-    for entry in found.methods:
+    for entry in content["methods"]:
         if entry["failure"]:
             say(f"{entry['method']} failed: {escape(entry['failure'])}")
-    say(escape(found.text))
+    say(escape(content["text"]))
+
+
+def _repeat_options(*groups: TableOptions | Reading) -> list[str]:
+    """Return what was said of the table, as words of a command line."""
+    words = []
+    for group in groups:
+        for name, value in group._asdict().items():
+            option = "--" + name.removesuffix("_column").replace("_", "-")
+            if value is True:
+                words.append(option)
+            elif name in ("drop", "keep", "categorical") and value:
+                words += [option, ",".join(f'"{one}"' if "," in one else one for one in value)]
+            elif isinstance(value, list):
+                words += [word for one in value for word in (option, one)]
+            elif value:
+                words += [option, value]
+    return words

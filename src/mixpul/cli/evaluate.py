@@ -1,24 +1,29 @@
-"""`mixpul evaluate`."""
+"""`mixpul evaluate`: judge a model on a table it has not seen."""
 
+import warnings
 from collections.abc import Mapping
-from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
-import numpy as np
 import typer
-from numpy.typing import NDArray
 from rich.table import Table
-from scipy.special import expit
 
-from mixpul._util.json_values import to_plain
-from mixpul.assess.priors import estimate_priors
-from mixpul.cli._inputs import fingerprint, load_model, merged_reading
-from mixpul.cli._thresholds import found_cut, parsed_threshold
-from mixpul.cli._words import interval, note, print_json, say, spoken_warnings
-from mixpul.metrics import pu_report
-from mixpul.metrics.checks import check_prior_range
-from mixpul.tables import read_table, split_label
-from mixpul.tables.labels import find_positive
+from mixpul.cli._messages import format_interval, print_json, say, speak_warnings
+from mixpul.cli.options import (
+    JsonOption,
+    MissingLabelOption,
+    ModelArgument,
+    PositiveOption,
+    Reading,
+    SeedOption,
+    TableArgument,
+    ThresholdOption,
+)
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from mixpul.tables.labels import Label
 
 __all__ = ["evaluate"]
 
@@ -38,150 +43,268 @@ TITLES = {
 }
 
 
-def evaluate(
-    model: Path,
-    table: str,
-    *,
-    label: str | None,
-    positive: str | None,
-    missing_is_unlabeled: bool,
-    truth: str | None,
-    truth_positive: str | None,
-    prior: float | None,
-    threshold: str | None,
-    seed: int,
-    as_json: bool,
-    **reading: Any,
-) -> None:
-    """Judge a model by rows it has not seen."""
-    asked = 0.5 if threshold is None else parsed_threshold(threshold)
-    if prior is not None:
-        try:
-            check_prior_range(prior)
-        except ValueError as error:
-            raise typer.BadParameter(f"--prior: {error}") from None
-    pipeline, info = load_model(model)
-    cut = found_cut(asked, info)
-    label = label or info.get("label")
-    if label is None:
-        raise typer.BadParameter("The model file names no label column; give --label.")
-    # What was said of the label at fit need not be said again.
-    of_fit = info if label == info.get("label") else {}
-    kinds = pipeline[0].kinds_ | {label: _kind_of_label(of_fit.get("positive"))}
-    if truth is not None:
-        kinds[truth] = "text"
-    with spoken_warnings() as spoken:
-        frame = read_table(table, kinds=kinds, **merged_reading(info, reading))
-        data = split_label(
-            frame,
+class LabelOptions(NamedTuple):
+    """The label column of the table; what was said at the fit need not be said again."""
+
+    label: Annotated[
+        str | None, typer.Option(help="Column of known positives; by default that of the fit.")
+    ] = None
+    positive: PositiveOption = None
+    missing_is_unlabeled: MissingLabelOption = False
+
+    def fill_from(self, info: Mapping[str, Any]) -> "FilledLabel":
+        """Take what was not said from the label column of the fit, if it is the same one."""
+        label = self.label or info.get("label")
+        if label is None:
+            raise typer.BadParameter("The model file does not name a label column; give --label.")
+        of_fit = info if label == info.get("label") else {}
+        return FilledLabel(
             label,
-            positive=of_fit.get("positive") if positive is None else positive,
-            missing_is_unlabeled=missing_is_unlabeled or of_fit.get("missing_is_unlabeled", False),
+            of_fit.get("positive") if self.positive is None else self.positive,
+            self.missing_is_unlabeled or of_fit.get("missing_is_unlabeled", False),
+            _find_kind(of_fit.get("positive")),
         )
-        known = None if truth is None else _truth(frame, truth, truth_positive)
+
+
+class FilledLabel(NamedTuple):
+    """The label column, its value that means labeled positive, and how to read it."""
+
+    column: str
+    positive: Any
+    missing_is_unlabeled: bool
+    kind: str
+
+
+class TruthOptions(NamedTuple):
+    """The column of the true classes, where they are known."""
+
+    truth: Annotated[
+        str | None,
+        typer.Option(
+            help="Column of the true classes, to compare with; empty where the truth is not known."
+        ),
+    ] = None
+    truth_positive: Annotated[str | None, typer.Option(help="Its value that means positive.")] = (
+        None
+    )
+
+
+def check_prior_option(prior: float | None) -> float | None:
+    """Refuse a class prior that leaves one class empty."""
+    if prior is not None and not 0 < prior < 1:
+        raise typer.BadParameter(f"A class prior lies between 0 and 1; got {prior}.")
+    return prior
+
+
+def evaluate(
+    model: ModelArgument,
+    table: TableArgument,
+    *,
+    labels: LabelOptions,
+    truth: TruthOptions,
+    reading: Reading,
+    prior: Annotated[
+        float | None,
+        typer.Option(
+            help="Share of positives among the unlabeled rows; by default estimated.",
+            callback=check_prior_option,
+        ),
+    ] = None,
+    threshold: ThresholdOption = None,
+    seed: SeedOption = 0,
+    as_json: JsonOption = False,
+) -> None:
+    """Judge a model on a table it has not seen, without negatives or with known true classes.
+
+    Example: [bold]mixpul evaluate model.mixpul later.csv --label bought --truth interested[/bold]
+    """
+    # Imported here: it takes seconds, --help should not.
+    from mixpul._util.json_values import to_plain
+    from mixpul.cli._inputs import load_table_model
+    from mixpul.cli._thresholds import find_threshold
+
+    pipeline, info = load_table_model(model)
+    used_threshold = find_threshold(0.5 if threshold is None else threshold, info)
+    label = labels.fill_from(info)
+    with speak_warnings() as spoken:
+        style = reading.fill_from(info.get("reading", {}))
+        data, known = _read(table, pipeline[0].kinds_, label, truth, style)
         logits = pipeline.decision_function(data.X)
-        scores, prior_se = expit(logits), 0.0
-        if prior is None:
-            random = np.random.default_rng(seed)
-            estimates = estimate_priors(logits.astype(np.float64), data.is_positive, random)
-            prior, prior_se = estimates["used"], estimates[estimates["from"]].se
-        content = pu_report(
-            data.is_positive,
-            scores,
-            threshold=cut,
-            prior=prior,
-            prior_se=min(prior_se, 0.99 * (prior * (1 - prior)) ** 0.5),
-            random_state=seed,
-        )
-    if known is not None:
-        content["truth"] = _ordinary(known, data.is_positive, scores, cut)
-        if wrong := int((data.is_positive & known.is_known & ~known.is_true).sum()):
-            spoken.append(f"{wrong:,} of the labeled positives are negative by the truth.")
-            note(f"warning: {spoken[-1]}")
-    if info.get("fingerprint") and info["fingerprint"] == fingerprint(table):
-        spoken.append(
-            "The model was fitted on this very table, so these numbers flatter it; "
-            "those of `mixpul inspect` are out of fold."
-        )
-        note(f"warning: {spoken[-1]}")
-    for sentence in content["warnings"]:
-        if sentence not in spoken:
-            note(f"warning: {sentence}")
-    content["warnings"] += spoken
-    content = to_plain(content)
+        content = _report(data.is_positive, logits, used_threshold, prior, seed)
+        if known is not None:
+            content["truth"] = _measure_truth(known, data.is_positive, logits, used_threshold)
+            _warn_of_contradictions(known, data.is_positive)
+        _warn_of_known_table(table, info)
+    content["warnings"] = spoken
     if as_json:
-        print_json(content)
+        print_json(to_plain(content))
     else:
-        _show(content)
+        _show(to_plain(content))
 
 
-def _kind_of_label(positive: Any) -> str:
-    if isinstance(positive, bool):
-        return "boolean"
-    return "number" if isinstance(positive, int | float) else "text"
+# -- reading --------------------------------------------------------------------------------
 
 
 class Truth(NamedTuple):
     """The true classes, as far as they are known."""
 
-    is_true: NDArray[np.bool_]
-    is_known: NDArray[np.bool_]
+    is_true: "NDArray[np.bool_]"
+    is_known: "NDArray[np.bool_]"
 
 
-def _truth(frame: Any, column: str, positive: str | None) -> Truth:
-    is_known = frame[column].notna().to_numpy()
-    values = list(frame[column][is_known].unique())
-    where = f"The truth column {column!r}"
+def _find_kind(positive: Any) -> str:
+    """Return what kind of column has this value for labeled positives."""
+    if isinstance(positive, bool):
+        return "boolean"
+    return "number" if isinstance(positive, int | float) else "text"
+
+
+def _read(
+    table: str,
+    kinds: Mapping[str, str],
+    label: FilledLabel,
+    truth: TruthOptions,
+    style: Reading,
+) -> "tuple[Label, Truth | None]":
+    """Read the columns of the model, its label and the truth, if there is one."""
+    from mixpul.tables import read_table, split_label
+
+    kinds = {**kinds, label.column: label.kind}
+    if truth.truth is not None:
+        kinds[truth.truth] = "text"
+    frame = read_table(table, kinds=kinds, **style.to_arguments())
+    data = split_label(
+        frame,
+        label.column,
+        positive=label.positive,
+        missing_is_unlabeled=label.missing_is_unlabeled,
+    )
+    if truth.truth is None:
+        return data, None
+    return data, _split_truth(frame[truth.truth], truth)
+
+
+def _split_truth(column: Any, options: TruthOptions) -> Truth:
+    from mixpul.tables.labels import find_positive
+
+    is_known = column.notna().to_numpy()
+    values = list(column[is_known].unique())
+    where = f"The truth column {options.truth!r}"
     if not values or len(values) > 2:
         raise ValueError(
             f"{where} has {len(values)} values; two were expected, one of them for positives, and "
             "gaps where the truth is not known."
         )
-    value = find_positive(where, values, positive, "--truth-positive")
-    return Truth((frame[column] == value).fillna(False).to_numpy(dtype=bool), is_known)
+    value = find_positive(where, values, options.truth_positive, "--truth-positive")
+    return Truth((column == value).fillna(False).to_numpy(dtype=bool), is_known)
 
 
-def _ordinary(
-    truth: Truth, is_positive: NDArray[np.bool_], scores: NDArray, cut: float
+# -- judging --------------------------------------------------------------------------------
+
+
+def _report(
+    is_positive: "NDArray[np.bool_]",
+    logits: "NDArray[np.float32]",
+    threshold: float,
+    prior: float | None,
+    seed: int,
 ) -> dict[str, Any]:
-    """Metrics of the unlabeled rows whose truth is known, named as those from PU labels are.
+    """Return metrics that need no negatives; estimate the class prior unless it was given."""
+    import numpy as np
+    from scipy.special import expit
+
+    from mixpul.assess.priors import estimate_priors
+    from mixpul.metrics import pu_report
+
+    prior_se = 0.0
+    if prior is None:
+        random = np.random.default_rng(seed)
+        estimates = estimate_priors(logits.astype(np.float64), is_positive, random)
+        prior, prior_se = estimates["used"], estimates[estimates["from"]].se
+    content = pu_report(
+        is_positive,
+        expit(logits),
+        threshold=threshold,
+        prior=prior,
+        # A share cannot vary more than that.
+        prior_se=min(prior_se, 0.99 * (prior * (1 - prior)) ** 0.5),
+        random_state=seed,
+    )
+    for sentence in content["warnings"]:
+        warnings.warn(sentence, UserWarning, stacklevel=2)
+    return content
+
+
+def _measure_truth(
+    truth: Truth,
+    is_positive: "NDArray[np.bool_]",
+    logits: "NDArray[np.float32]",
+    threshold: float,
+) -> dict[str, Any]:
+    """Return metrics of the unlabeled rows whose truth is known, named as those from PU labels.
 
     None where they are not defined: there is no recall without positives.
     """
+    from scipy.special import expit
     from sklearn import metrics
 
-    judged = truth.is_known & ~is_positive
-    hidden, flagged = truth.is_true[judged], scores[judged] > cut
-    n_rows, n_true, n_flagged = len(hidden), int(hidden.sum()), int(flagged.sum())
+    is_judged = truth.is_known & ~is_positive
+    scores, is_true = expit(logits[is_judged]), truth.is_true[is_judged]
+    is_flagged = scores > threshold
+    n_rows, n_true = len(is_true), int(is_true.sum())
     found: dict[str, Any] = {name: None for name in TITLES if name not in ("pu_auc", "lee_liu")}
     found |= {"n_rows": n_rows, "prior": None}
     if n_rows:
         found |= {
-            "flagged_share": flagged.mean(),
-            "accuracy": metrics.accuracy_score(hidden, flagged),
-            "zero_one_risk": metrics.zero_one_loss(hidden, flagged),
-            "prior": hidden.mean(),
+            "flagged_share": is_flagged.mean(),
+            "accuracy": metrics.accuracy_score(is_true, is_flagged),
+            "zero_one_risk": metrics.zero_one_loss(is_true, is_flagged),
+            "prior": is_true.mean(),
         }
-    if n_flagged:
-        found["precision"] = hidden[flagged].mean()
+    if is_flagged.any():
+        found["precision"] = is_true[is_flagged].mean()
     if n_true:
-        found["recall"] = flagged[hidden].mean()
-        found["f1"] = metrics.f1_score(hidden, flagged)
+        found["recall"] = is_flagged[is_true].mean()
+        found["f1"] = metrics.f1_score(is_true, is_flagged)
     if 0 < n_true < n_rows:
         found |= {
-            "corrected_auc": metrics.roc_auc_score(hidden, scores[judged]),
-            "balanced_accuracy": metrics.balanced_accuracy_score(hidden, flagged),
-            "matthews_corrcoef": metrics.matthews_corrcoef(hidden, flagged),
-            "false_positive_rate": flagged[~hidden].mean(),
+            "corrected_auc": metrics.roc_auc_score(is_true, scores),
+            "balanced_accuracy": metrics.balanced_accuracy_score(is_true, is_flagged),
+            "matthews_corrcoef": metrics.matthews_corrcoef(is_true, is_flagged),
+            "false_positive_rate": is_flagged[~is_true].mean(),
         }
     return found
+
+
+def _warn_of_contradictions(truth: Truth, is_positive: "NDArray[np.bool_]") -> None:
+    if n_wrong := int((is_positive & truth.is_known & ~truth.is_true).sum()):
+        warnings.warn(
+            f"{n_wrong:,} of the labeled positives are negative by the truth.",
+            UserWarning,
+            stacklevel=2,
+        )
+
+
+def _warn_of_known_table(table: str, info: Mapping[str, Any]) -> None:
+    from mixpul.cli._inputs import digest_table
+
+    if info.get("fingerprint") and info["fingerprint"] == digest_table(table):
+        warnings.warn(
+            "The model was fitted on this very table, so these numbers flatter it; "
+            "those of `mixpul inspect` are out of fold.",
+            UserWarning,
+            stacklevel=2,
+        )
+
+
+# -- showing --------------------------------------------------------------------------------
 
 
 def _show(content: Mapping[str, Any]) -> None:
     truth = content.get("truth")
     say(
         f"{content['n_positive']:,} labeled positives, {content['n_unlabeled']:,} unlabeled rows; "
-        f"cut at {content['threshold']:.4g}, share of positives among the unlabeled rows "
+        f"threshold {content['threshold']:.4g}, share of positives among the unlabeled rows "
         f"{content['prior']:.3g} ± {content['prior_se']:.2g}"
     )
     if truth is not None and truth["n_rows"]:
@@ -195,7 +318,7 @@ def _show(content: Mapping[str, Any]) -> None:
     if truth is not None:
         shown.add_column("from the truth", justify="right")
     for name, estimate in content["metrics"].items():
-        cells = [TITLES[name], interval(estimate)]
+        cells = [TITLES[name], format_interval(estimate)]
         if truth is not None:
             value = truth.get(name)
             cells.append("" if value is None else f"{value:.3f}")

@@ -1,50 +1,53 @@
-"""`mixpul predict`."""
+"""`mixpul predict`: score a table of any size."""
 
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any
 
-from mixpul.cli._inputs import load_model, merged_reading
-from mixpul.cli._scored import asked_threshold, write_scores
-from mixpul.cli._thresholds import found_cut
-from mixpul.tables import score_stream, stream_table
-from mixpul.tables.formats import is_stream
+from mixpul.cli.options import IdOption, ModelArgument, Reading, ScoreOutputs, TableArgument
 
 __all__ = ["predict"]
 
 
 def predict(
-    model: Path,
-    table: str,
+    model: ModelArgument,
+    table: TableArgument,
     *,
-    out: str,
-    id_column: str | None,
-    threshold: str | None,
-    force: bool,
-    as_json: bool,
-    **reading: Any,
+    id_column: IdOption = None,
+    outputs: ScoreOutputs,
+    reading: Reading,
 ) -> None:
-    """Score a table of any size, row by row."""
-    inputs = [table, str(model)]
-    asked = asked_threshold(threshold, out=out, inputs=inputs, force=force, as_json=as_json)
-    pipeline, info = load_model(model)
-    cut = None if asked is None else found_cut(asked, info)
-    reading = merged_reading(info, reading)
-    keep = _kept_id(table, id_column, info, reading)
+    """Score a table of any size: columns `score` and `predicted`, in the order of the rows.
+
+    Example: [bold]mixpul predict model.mixpul new.csv -o scores.csv --threshold recall=0.9[/bold]
+    """
+    # Imported here: it takes seconds, --help should not.
+    from mixpul.cli._inputs import load_table_model
+    from mixpul.cli._scores import check_score_outputs, write_scores
+    from mixpul.cli._thresholds import find_threshold
+    from mixpul.tables import score_stream, stream_table
+
+    check_score_outputs(outputs, [table, str(model)])
+    pipeline, info = load_table_model(model)
+    asked = outputs.threshold
+    threshold = None if asked is None else find_threshold(asked, info)
+    style = reading.fill_from(info.get("reading", {})).to_arguments()
+    keep = _choose_id(table, id_column, info, style)
     kinds = {name: "text" for name in keep} | pipeline[0].kinds_
-    scored = score_stream(
-        pipeline, stream_table(table, kinds=kinds, **reading), keep=keep, threshold=cut
-    )
-    write_scores(scored, out=out, cut=cut, as_json=as_json, unit="row", more={})
+    rows = stream_table(table, kinds=kinds, **style)
+    scored = score_stream(pipeline, rows, keep=keep, threshold=threshold)
+    write_scores(scored, outputs, threshold=threshold, unit="row", key="rows")
 
 
-def _kept_id(
-    table: str, id_column: str | None, info: Mapping[str, Any], reading: Mapping[str, Any]
+def _choose_id(
+    table: str, id_column: str | None, info: Mapping[str, Any], style: Mapping[str, Any]
 ) -> list[str]:
-    """The id column asked for, or that of the fit if the table has it."""
+    """Return the id column asked for, or that of the fit if the table has it."""
+    from mixpul.tables import stream_table
+    from mixpul.tables.formats import is_stream
+
     if id_column is not None:
         return [id_column]
     of_fit = info.get("id")
     if of_fit is None or is_stream(table):  # which cannot be looked at twice
         return []
-    return [of_fit] if of_fit in next(stream_table(table, **reading)).schema.names else []
+    return [of_fit] if of_fit in next(stream_table(table, **style)).schema.names else []

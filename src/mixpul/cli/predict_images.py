@@ -1,74 +1,89 @@
-"""`mixpul predict-images`."""
+"""`mixpul predict-images`: score a folder of images."""
 
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Annotated, Any
 
-import numpy as np
-from sklearn.pipeline import Pipeline
+import typer
 
-from mixpul import load
-from mixpul.base import PUClassifier
-from mixpul.cli._scored import asked_threshold, write_scores
-from mixpul.cli._thresholds import found_cut
-from mixpul.cli.fit_images import tell_skipped
-from mixpul.images import Images, stream_images
-from mixpul.persistence import describe
-from mixpul.tables.frames import import_tables
-from mixpul.tables.scoring import make_scored_batch
+from mixpul.cli._messages import note_skipped
+from mixpul.cli.options import ModelArgument, ScoreOutputs
+
+if TYPE_CHECKING:
+    from mixpul.base import PUClassifier
+    from mixpul.images import Images
 
 __all__ = ["predict_images"]
 
 
 def predict_images(
-    model: Path, folder: Path, *, out: str, threshold: str | None, force: bool, as_json: bool
+    model: ModelArgument,
+    folder: Annotated[Path, typer.Argument(metavar="FOLDER", help="Images to score.")],
+    outputs: ScoreOutputs,
 ) -> None:
-    """Score the pictures of a folder of any size, some hundred at a time."""
-    inputs = [str(model)]
-    asked = asked_threshold(threshold, out=out, inputs=inputs, force=force, as_json=as_json)
-    classifier, size = _load(model)
+    """Score a folder of images of any size: columns `picture`, `score` and `predicted`.
+
+    Example: [bold]mixpul predict-images cats.mixpul more -o scores.csv --threshold prior[/bold]
+    """
+    # Imported here: it takes seconds, --help should not.
+    from mixpul.cli._scores import check_score_outputs, write_scores
+    from mixpul.cli._thresholds import find_threshold
+    from mixpul.images import stream_images
+    from mixpul.persistence import describe
+
+    check_score_outputs(outputs, [str(model)])
+    classifier, size = _load_image_model(model)
     info = describe(model)["info"]
-    cut = None if asked is None else found_cut(asked, info)
-    odd = info.get("pictures", {}).get("odd", "resize")
+    asked = outputs.threshold
+    threshold = None if asked is None else find_threshold(asked, info)
+    parts = stream_images(folder, size=size, odd=info.get("pictures", {}).get("odd", "resize"))
     skipped: list[dict[str, str]] = []
     write_scores(
-        _scored(classifier, stream_images(folder, size=size, odd=odd), cut, skipped),
-        out=out,
-        cut=cut,
-        as_json=as_json,
-        unit="picture",
-        more={"skipped": skipped},
+        _score(classifier, parts, threshold, skipped),
+        outputs,
+        threshold=threshold,
+        unit="image",
+        key="pictures",
+        further={"skipped": skipped},
     )
 
 
-def _load(path: Path) -> tuple[PUClassifier, int]:
-    """The classifier, and the size of its pictures."""
+def _load_image_model(path: Path) -> "tuple[PUClassifier, int]":
+    """Return the classifier of a model file, and the size of its images."""
+    import numpy as np
+    from sklearn.pipeline import Pipeline
+
+    from mixpul import load
+
     classifier = load(path)
     if isinstance(classifier, Pipeline):
         raise ValueError(
-            f"{str(path)!r} was fitted on a table and takes no pictures; score a table with "
+            f"{str(path)!r} was fitted on a table and does not take images; score a table with "
             "`mixpul predict`."
         )
     size = classifier._row_shape[-1]
     if classifier._row_dtype != np.uint8 or classifier._row_shape != (3, size, size):
         raise ValueError(
-            f"{str(path)!r} takes rows of shape {classifier._row_shape}, not square pictures in "
+            f"{str(path)!r} takes rows of shape {classifier._row_shape}, not square images in "
             "colour; fit one with `mixpul fit-images`."
         )
     return classifier, size
 
 
-def _scored(
-    classifier: PUClassifier,
-    parts: Iterable[Images],
-    cut: float | None,
+def _score(
+    classifier: "PUClassifier",
+    parts: "Iterable[Images]",
+    threshold: float | None,
     skipped: list[dict[str, str]],
 ) -> Iterator[Any]:
-    """Record batches; what was skipped on the way is told, and added to `skipped`."""
+    """Yield record batches; what was skipped on the way is said, and added to `skipped`."""
+    from mixpul.tables.frames import import_tables
+    from mixpul.tables.scoring import make_scored_batch
+
     pa = import_tables()
     for part in parts:
-        tell_skipped(part.skipped)
+        note_skipped(part.skipped)
         skipped += [one._asdict() for one in part.skipped]
         if part.names:
             names = {"picture": pa.array(part.names)}
-            yield make_scored_batch(names, classifier.decision_function(part.pixels), cut)
+            yield make_scored_batch(names, classifier.decision_function(part.pixels), threshold)

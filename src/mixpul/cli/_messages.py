@@ -1,0 +1,78 @@
+"""What is said: results on standard output, everything else on standard error."""
+
+import sys
+import warnings
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any
+
+from rich.console import Console
+
+__all__ = [
+    "choose_verbosity",
+    "format_interval",
+    "note",
+    "note_skipped",
+    "print_json",
+    "say",
+    "speak_warnings",
+]
+
+
+def say(text: Any) -> None:
+    """Print a line with rich's markup, or one of rich's tables, on standard output."""
+    Console(highlight=False, soft_wrap=isinstance(text, str)).print(text)
+
+
+def note(sentence: str) -> None:
+    """Print a sentence on standard error."""
+    print(f"mixpul: {sentence}", file=sys.stderr)
+
+
+def note_skipped(skipped: Iterable[tuple[str, str]]) -> None:
+    """Name the images that were left out, each with the reason."""
+    for image, reason in skipped:
+        note(f"skipped: {image} {reason}.")
+
+
+def print_json(content: Any) -> None:
+    """Print `content` as JSON on standard output."""
+    import json
+
+    print(json.dumps(content, indent=1, allow_nan=False))
+
+
+def format_interval(estimate: Any) -> str:
+    """Return an Estimate, or the same as a mapping, as text: the value and its interval."""
+    numbers = estimate if isinstance(estimate, Mapping) else estimate._asdict()
+    value, low, high = (
+        # Zero is added to what rounds to -0.0.
+        "-" if numbers[name] is None else f"{round(numbers[name], 3) + 0.0:.3f}"
+        for name in ("value", "low", "high")
+    )
+    return f"{value} ({low} to {high})"
+
+
+def choose_verbosity() -> int:
+    """Return 1, which shows progress bars, where standard error is a terminal; else 0."""
+    return int(sys.stderr.isatty())
+
+
+@contextmanager
+def speak_warnings() -> Iterator[list[str]]:
+    """Collect warnings meant for users and say each of them once, as a sentence.
+
+    They are said when the block ends, also when it fails: a warning may tell why it did.
+    """
+    spoken: list[str] = []
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always", UserWarning)
+        try:
+            yield spoken
+        finally:
+            for warning in caught:
+                sentence = str(warning.message)
+                # Subclasses, such as those on convergence, are for programmers.
+                if warning.category is UserWarning and sentence not in spoken:
+                    spoken.append(sentence)
+                    note(f"warning: {sentence}")

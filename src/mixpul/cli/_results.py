@@ -1,0 +1,151 @@
+"""What `fit` and `fit-images` share: fit, save and assess a model, and show the results."""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from rich.markup import escape
+from rich.table import Table
+from sklearn.base import BaseEstimator
+
+from mixpul import save
+from mixpul._util.files import write_whole
+from mixpul.assess import Assessment, Source, assess
+from mixpul.assess.checks import VERDICTS, Verdict
+from mixpul.cli._messages import (
+    choose_verbosity,
+    format_interval,
+    note,
+    print_json,
+    say,
+    speak_warnings,
+)
+from mixpul.cli._outputs import explain_full_disk
+from mixpul.cli.options import FitOutputs
+from mixpul.pages.thresholds import find_nearest
+
+__all__ = ["assess_and_save", "show_results", "write_page"]
+
+COLOURS: dict[Verdict, str] = {"good": "green", "caution": "yellow", "bad": "red"}
+
+
+def assess_and_save(
+    model: BaseEstimator,
+    X: Any,
+    is_positive: NDArray[np.bool_],
+    *,
+    ids: Sequence[Any] | None,
+    source: Source,
+    seed: int,
+    path: Path,
+    info: dict[str, Any],
+) -> Assessment:
+    """Fit, save and assess the model; `info` is what the file should know about its input.
+
+    The file is written as soon as the model is fitted, and again with what the assessment found:
+    whatever fails after the training, the model is there.
+    """
+    saved = False
+
+    def save_at_once(fitted: Any) -> None:
+        nonlocal saved
+        with explain_full_disk(repr(str(path))):
+            save(fitted, path, info=info | {"fingerprint": source.fingerprint, "seed": seed})
+        saved = True
+
+    try:
+        with speak_warnings():
+            found = assess(
+                model,
+                X,
+                is_positive,
+                source=source,
+                ids=ids,
+                random_state=seed,
+                verbose=choose_verbosity(),
+                on_fitted=save_at_once,
+            )
+        with explain_full_disk(f"The assessment in {str(path)!r}", "Make room."):
+            save(found.model, path, info=info | _describe_fit(found.to_dict()))
+    except BaseException:
+        if saved:
+            note(f"The model {str(path)!r} is written, but without an assessment.")
+        raise
+    return found
+
+
+def _describe_fit(content: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what the model file should know; no date and no path: equal models, equal files."""
+    curves = content["thresholds"]
+    return {
+        "thresholds": {
+            "suggested": content["suggested"],
+            "threshold": curves["threshold"],
+            "recall": curves["recall"]["value"],
+            "flagged": curves["flagged"]["value"],
+        },
+        "fingerprint": content["data"]["fingerprint"],
+        "seed": content["seed"],
+        "versions": {k: content["made"][k] for k in ("mixpul", "python", "torch", "scikit-learn")},
+        "assessment": {
+            **{k: content["data"][k] for k in ("rows", "positives", "unlabeled")},
+            **{k: content[k] for k in ("folds", "pu_auc", "prior", "corrected_auc", "warnings")},
+            "checks": {check["name"]: check["verdict"] for check in content["checks"]},
+        },
+    }
+
+
+def write_page(page: str, outputs: FitOutputs) -> None:
+    """Write the page that was asked for."""
+    way_out = (
+        f"The model {str(outputs.model)!r} is; make room and run the command again with --force."
+    )
+    with explain_full_disk(repr(str(outputs.report)), way_out):
+        write_whole(str(outputs.report), page.encode())
+
+
+def show_results(found: Assessment, outputs: FitOutputs, inputs: str) -> None:
+    """Print the assessment as JSON, or say it in words; `inputs` says what was learned from."""
+    if outputs.as_json:
+        print_json(found.to_dict())
+        return
+    _show_numbers(found, inputs)
+    say(_draw_thresholds(found))
+    width = max(map(len, VERDICTS))
+    for check in found.checks:
+        verdict = f"[{COLOURS[check['verdict']]}]{check['verdict']:<{width}}[/]"
+        say(f"{verdict} {escape(check['name'])}: {escape(check['text'])}")
+    say(f"Model: {escape(str(outputs.model))}")
+    if outputs.report is not None:
+        say(f"Page: {escape(str(outputs.report))}")
+
+
+def _show_numbers(found: Assessment, inputs: str) -> None:
+    data, prior = found.data, found.prior
+    units = f"{data['unit']}s"
+    say(
+        f"{data['positives']:,} labeled positives and {data['unlabeled']:,} unlabeled {units}, "
+        f"{inputs}; {found.method}, {found.folds} folds, {found.made['seconds']:.0f} s"
+    )
+    positives = f"Positives among the unlabeled {units}    "
+    say(f"{'PU-AUC out of fold':<{len(positives)}}{format_interval(found.pu_auc)}")
+    say(f"{positives}{format_interval(prior[prior['from']])}")
+    if found.corrected_auc:
+        say(f"{'AUC against negatives':<{len(positives)}}{format_interval(found.corrected_auc)}")
+
+
+def _draw_thresholds(found: Assessment) -> Table:
+    """Return the suggested thresholds, and what is to be expected at each of them."""
+    shown = Table()
+    units = f"{found.data['unit']}s"
+    for title in ("threshold", "at", "recall", "precision", "F1", f"{units} flagged"):
+        shown.add_column(title, justify="left" if title == "threshold" else "right")
+    curves = found.thresholds
+    for name, threshold in sorted(found.suggested.items(), key=lambda item: item[1]):
+        k = find_nearest(curves["threshold"], threshold)
+        cells = [f"{curves[curve]['value'][k]:.2f}" for curve in ("recall", "precision", "f1")]
+        n_flagged = round(curves["flagged"]["value"][k] * found.data["unlabeled"])
+        shown.add_row(name.replace("_90", " 0.9"), f"{threshold:.4g}", *cells, f"{n_flagged:,}")
+    return shown

@@ -1,0 +1,269 @@
+"""Options that several commands share, each declared once, and groups of them.
+
+A group is a NamedTuple whose fields are options. A command takes the whole group as one
+parameter and passes it on as it is; `expand_groups` shows the fields to Typer as options.
+
+Nothing heavy is imported here, and groups are not dataclasses, which take longer to define:
+`mixpul --help` waits for it.
+"""
+
+import csv
+import inspect
+from collections.abc import Callable, Iterable, Mapping
+from enum import StrEnum
+from functools import wraps
+from pathlib import Path
+from typing import Annotated, Any, NamedTuple
+
+import typer
+
+from mixpul._names import IMAGE_METHODS, IMAGE_NETS, METHODS, PRESETS
+
+__all__ = [
+    "FitOutputs",
+    "ForceOption",
+    "IdOption",
+    "ImageMethod",
+    "ImageNet",
+    "JsonOption",
+    "LabelOption",
+    "Method",
+    "MissingLabelOption",
+    "ModelArgument",
+    "PositiveOption",
+    "Preset",
+    "Reading",
+    "ScoreOutputs",
+    "SeedOption",
+    "SetOption",
+    "TableArgument",
+    "TableOptions",
+    "ThresholdOption",
+    "check_choice",
+    "choices_option",
+    "expand_groups",
+    "parse_names",
+    "parse_threshold",
+]
+
+# -- values ---------------------------------------------------------------------------------
+
+# From the registry, so that nothing is listed twice; a type checker does not know the members.
+Method = StrEnum("Method", {name: name for name in METHODS})  # type: ignore[misc]
+ImageMethod = StrEnum("ImageMethod", {name: name for name in IMAGE_METHODS})  # type: ignore[misc]
+ImageNet = StrEnum("ImageNet", {name: name for name in IMAGE_NETS})  # type: ignore[misc]
+Preset = StrEnum("Preset", {name: name for name in PRESETS})  # type: ignore[misc]
+
+
+def parse_names(text: str) -> list[str]:
+    """Split names at commas; a name that holds a comma goes in double quotes."""
+    cells = next(csv.reader([text], skipinitialspace=True), [])
+    return [name.strip() for name in cells if name.strip()]
+
+
+def names_option(about: str) -> Any:
+    """Declare an option that takes a list of any names."""
+    return typer.Option(metavar="A,B", parser=parse_names, help=about)
+
+
+def choices_option(known: Iterable[str]) -> Any:
+    """Declare an option that takes some of the `known` names, or 'all' of them."""
+    known = list(known)
+
+    def parse_choices(text: str) -> list[str]:
+        names = parse_names(text)
+        if names == ["all"]:
+            return known
+        if not names:
+            raise typer.BadParameter(f"The list is empty; name some of {', '.join(known)}, or all.")
+        for name in names:
+            check_choice(name, known, "choice")
+        return list(dict.fromkeys(names))
+
+    about = f"Some of {', '.join(known)}; or all."
+    return typer.Option(metavar="A,B", parser=parse_choices, help=about)
+
+
+def check_choice(name: str, known: Iterable[str], kind: str) -> None:
+    """Refuse a name that is not among the `known` ones; suggest the nearest."""
+    from difflib import get_close_matches
+
+    known = list(known)
+    if name not in known:
+        near = get_close_matches(name, known, n=1)
+        hint = f"did you mean {near[0]}?" if near else f"there are {', '.join(known)}."
+        raise typer.BadParameter(f"There is no {kind} {name!r}; {hint}")
+
+
+def parse_threshold(text: str) -> float | str:
+    """Return a number, or one of the names 'prior' and 'recall=SHARE' as it was typed."""
+    name, sign, number = text.partition("=")
+    try:
+        if text == "prior" or (name == "recall" and sign and 0 < float(number) <= 1):
+            return text
+        if 0 <= float(text) <= 1:
+            return float(text)
+    except ValueError:
+        pass
+    raise typer.BadParameter(
+        f"A threshold is a number from 0 to 1, prior, or recall=SHARE such as recall=0.9; got "
+        f"{text!r}."
+    )
+
+
+# -- single options -------------------------------------------------------------------------
+
+TableArgument = Annotated[
+    str, typer.Argument(metavar="TABLE", help="CSV, Parquet or Feather file; - is standard input.")
+]
+ModelArgument = Annotated[
+    Path,
+    typer.Argument(metavar="MODEL", help="File written by `mixpul fit` or `mixpul fit-images`."),
+]
+LabelOption = Annotated[str, typer.Option(help="Column that says which rows are known positives.")]
+PositiveOption = Annotated[
+    str | None,
+    typer.Option(
+        help="Its value that means labeled positive; by default 1, true, yes and the like."
+    ),
+]
+MissingLabelOption = Annotated[
+    bool, typer.Option("--missing-is-unlabeled", help="A missing label means unlabeled.")
+]
+IdOption = Annotated[str | None, typer.Option("--id", help="Column that names the rows.")]
+SeedOption = Annotated[int, typer.Option(min=0, help="The same seed gives the same result.")]
+ForceOption = Annotated[bool, typer.Option("--force", help="Replace output files that exist.")]
+JsonOption = Annotated[
+    bool, typer.Option("--json", help="Print the result as JSON on standard output.")
+]
+SetOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--set",
+        metavar="NAME=VALUE",
+        help="A setting of the method, such as n_epochs=10; may be given several times.",
+    ),
+]
+# Any, here and below: a parser turns the text of the default into a value of another type.
+ThresholdOption = Annotated[
+    Any,
+    typer.Option(
+        metavar="THRESHOLD",
+        parser=parse_threshold,
+        help="Score above which a row counts as positive: a number, prior (flags as many rows as "
+        "there should be positives), or recall=0.9 (finds 90 % of the positives).",
+    ),
+]
+
+# -- groups ---------------------------------------------------------------------------------
+
+
+class TableOptions(NamedTuple):
+    """The columns of a table to learn from: the label, the name of a row, and the others."""
+
+    label: LabelOption
+    positive: PositiveOption = None
+    missing_is_unlabeled: MissingLabelOption = False
+    id_column: IdOption = None
+    drop: Annotated[Any, names_option("Columns to leave out.")] = ""
+    keep: Annotated[Any, names_option("Columns to use even if they look like ids.")] = ""
+    categorical: Annotated[Any, names_option("Columns of numbers that stand for categories.")] = ""
+
+
+READING = "How CSV files are written"
+
+
+class Reading(NamedTuple):
+    """How CSV files are written, as far as it was said."""
+
+    delimiter: Annotated[
+        str | None,
+        typer.Option(
+            help="What separates the cells; detected by default.", rich_help_panel=READING
+        ),
+    ] = None
+    encoding: Annotated[
+        str | None, typer.Option(help="Text encoding, by default utf-8.", rich_help_panel=READING)
+    ] = None
+    decimal: Annotated[
+        str | None, typer.Option(help="Decimal sign, by default a point.", rich_help_panel=READING)
+    ] = None
+    missing: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="A cell that stands for a missing value; may be given several times.",
+            rich_help_panel=READING,
+        ),
+    ] = None
+
+    def to_arguments(self) -> dict[str, Any]:
+        """Return what was said, as arguments of `read_table` and `stream_table`."""
+        return {name: value for name, value in self._asdict().items() if value}
+
+    def fill_from(self, fitted: Mapping[str, Any]) -> "Reading":
+        """Take what was not said from the way the table of the fit was read."""
+        return Reading(**{**fitted, **self.to_arguments()})
+
+
+class FitOutputs(NamedTuple):
+    """What becomes of a fit."""
+
+    model: Annotated[Path, typer.Option("-o", "--out", help="The model file to write.")] = Path(
+        "model.mixpul"
+    )
+    report: Annotated[Path | None, typer.Option(help="Also write a report: one HTML page.")] = None
+    force: ForceOption = False
+    as_json: JsonOption = False
+
+    def list_files(self) -> list[Path]:
+        """Return the files to write."""
+        return [self.model] if self.report is None else [self.model, self.report]
+
+
+class ScoreOutputs(NamedTuple):
+    """What becomes of scores."""
+
+    out: Annotated[
+        str,
+        typer.Option(
+            "-o", "--out", help="File to write (.parquet, .feather, .csv); - is standard output."
+        ),
+    ]
+    threshold: ThresholdOption = None
+    force: ForceOption = False
+    as_json: JsonOption = False
+
+
+def expand_groups(command: Callable[..., None]) -> Callable[..., None]:
+    """Return the command with the fields of its groups as options of their own.
+
+    Examples
+    --------
+    >>> def show(table: str, reading: Reading) -> None: ...
+    >>> list(inspect.signature(expand_groups(show)).parameters)
+    ['table', 'delimiter', 'encoding', 'decimal', 'missing']
+    """
+    declared = inspect.signature(command).parameters
+    groups: dict[str, Any] = {
+        name: parameter.annotation
+        for name, parameter in declared.items()
+        if hasattr(parameter.annotation, "_fields")
+    }
+    options: list[inspect.Parameter] = []
+    for name, parameter in declared.items():
+        if name in groups:
+            options += inspect.signature(groups[name]).parameters.values()
+        else:
+            options.append(parameter)
+
+    @wraps(command)
+    def run(**typed: Any) -> None:
+        for name, group in groups.items():
+            typed[name] = group(**{field: typed.pop(field) for field in group._fields})
+        command(**typed)
+
+    # By keyword, so that those without a default may follow those with one.
+    options = [option.replace(kind=inspect.Parameter.KEYWORD_ONLY) for option in options]
+    run.__signature__ = inspect.Signature(options)  # type: ignore[attr-defined]
+    run.__annotations__ = {option.name: option.annotation for option in options}
+    return run
