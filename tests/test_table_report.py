@@ -219,7 +219,7 @@ def test_a_prior_that_was_given_has_no_interval(small):
 
 def test_problems_come_first_and_are_named_at_the_top(small):
     small["checks"] = [
-        {"name": "enough positives", "verdict": "good", "text": "They are."},
+        {"name": "labeled positives", "verdict": "good", "text": "They are."},
         {"name": "stable prior", "verdict": "caution", "text": "It is not."},
         {"name": "no leak", "verdict": "bad", "text": "There is one."},
     ]
