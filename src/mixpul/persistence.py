@@ -270,7 +270,7 @@ def _rebuild(
     stored = {k: v for k, v in description["params"].items() if v != UNSTORED}
     model = cls(**({k: _decode(v) for k, v in stored.items()} | params))
     model._row_shape = tuple(description["row_shape"])
-    # Files from before there were pictures do not say.
+    # Files from before there were images do not say.
     model._row_dtype = np.dtype(description.get("row_dtype", "float32"))
     learned = {
         FORMER_NAMES.get(name, name): _decode(value)

@@ -32,7 +32,7 @@ def import_pillow() -> Any:
         import PIL.Image
         import PIL.ImageOps
     except ImportError as error:
-        raise ImportError('Images are read with Pillow: pip install "mixpul[pictures]".') from error
+        raise ImportError('Images are read with Pillow: pip install "mixpul[images]".') from error
     return PIL
 
 
