@@ -6,6 +6,7 @@ import csv
 import io
 import sys
 import threading
+import time
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple, Self
 
@@ -18,8 +19,9 @@ __all__ = ["CSVStyle", "open_text", "read_csv", "read_header"]
 BYTES_PER_BLOCK = 4 * 2**20
 BYTES_OF_HEAD = 2**20
 DELIMITERS = ",;\t|"
-# Seconds to wait at exit until Arrow's threads have left standard input.
-PATIENCE = 1.0
+# Seconds to wait at exit until Arrow's threads have left standard input: if one of them waits for
+# more input, which may never come, and otherwise.
+PATIENCE, LONG_PATIENCE = 1.0, 2.0
 
 
 class CSVStyle(NamedTuple):
@@ -101,22 +103,35 @@ class _Joined(io.RawIOBase):
     """Bytes that were read already, then the rest of the stream they came from.
 
     Arrow's threads read ahead, also after an error. If they return to an interpreter that is about
-    to exit, they abort the process. So the exit waits for them.
+    to exit, they abort the process. So the exit tells them that the input is over, and waits.
     """
 
     def __init__(self, head: bytes, rest: Any) -> None:
         super().__init__()
         self.head, self.rest = io.BytesIO(head), rest
+        self.is_over = self.is_reading = False
         self.released = threading.Event()
-        atexit.register(self.released.wait, PATIENCE)
+        atexit.register(self._end)
 
     def readable(self) -> bool:
         return True
 
     def readinto(self, buffer: Any) -> int:
+        if self.is_over:
+            return 0
+        self.is_reading = True
         piece = self.head.read(len(buffer)) or self.rest.read(len(buffer))
+        self.is_reading = False
         buffer[: len(piece)] = piece
         return len(piece)
+
+    def _end(self) -> None:
+        self.is_over = True
+        started = time.monotonic()
+        while not self.released.wait(0.05):
+            waited = time.monotonic() - started
+            if waited > (PATIENCE if self.is_reading else LONG_PATIENCE):
+                return
 
     def close(self) -> None:
         super().close()
