@@ -498,11 +498,10 @@ def test_checks_have_neutral_names_in_one_order_and_one_set_of_verdicts(found):
         assert question.endswith("?")
 
 
-def test_the_terminal_and_the_page_have_the_same_words():
-    from mixpul.cli import _fitted
+def test_the_page_knows_the_verdicts():
     from mixpul.pages import fit
 
-    assert set(_fitted.VERDICTS) == set(fit.VERDICTS) == set(VERDICTS)
+    assert set(fit.VERDICTS) == set(VERDICTS)
 
 
 @pytest.mark.parametrize(

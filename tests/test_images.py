@@ -157,7 +157,7 @@ def test_small_conv_takes_pictures_of_any_size(shape):
 
 
 def test_small_conv_says_what_it_cannot_take():
-    with pytest.raises(ValueError, match="net='small-conv' takes pictures"):
+    with pytest.raises(ValueError, match="net='small-conv' takes images"):
         SmallConv((12,))
     with pytest.raises(ValueError, match="from 8 x 8 on; got 6 x 32"):
         SmallConv((3, 6, 32))

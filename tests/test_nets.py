@@ -339,5 +339,5 @@ def test_the_network_of_the_nnpu_paper():
 
 
 def test_a_convolutional_network_refuses_tables():
-    with pytest.raises(ValueError, match=r"takes pictures.*got rows of shape \(7,\)"):
+    with pytest.raises(ValueError, match=r"takes images.*got rows of shape \(7,\)"):
         make_net("allconv13", (7,))

@@ -90,7 +90,7 @@ def test_elkan_noto_of_the_exact_score_is_the_reference_number(estimator, expect
     assert (1 - c) / c == pytest.approx(expected, abs=5e-5 if estimator == "e1" else 1e-5)
 
 
-def test_the_name_of_old_is_the_same_function():
+def test_the_former_name_is_the_same_function():
     assert label_frequency is elkan_noto
 
 

@@ -342,6 +342,14 @@ def test_a_table_may_come_through_a_named_pipe(work, tmp_path):
     assert len(read_table(tmp_path / "s.csv")) == 700
 
 
+def test_scores_in_a_tab_file_are_separated_by_tabs(work, tmp_path):
+    scores = tmp_path / "scores.tab"
+    assert run("predict", work / "model.mixpul", work / "new.csv", "-o", scores).code == 0
+    first = scores.read_text().splitlines()[0]
+    assert first.replace('"', "").split("\t") == ["customer", "score", "predicted"]
+    assert len(read_table(scores)) == 700
+
+
 def test_another_id_can_be_kept(work, tmp_path):
     run(
         "predict", work / "model.mixpul", work / "new.csv", "--id", "city", "-o", tmp_path / "s.csv"
@@ -586,6 +594,32 @@ def test_missing_labels_can_mean_unlabeled(tmp_path):
     (tmp_path / "leads.csv").write_text(table_of(*["1", "", ""] * 30))
     assert fit(tmp_path, "m", "--missing-is-unlabeled").code == 0
     assert describe(tmp_path / "m")["info"]["missing_is_unlabeled"] is True
+
+
+def test_labels_coded_1_and_2_have_to_be_explained(tmp_path):
+    (tmp_path / "leads.csv").write_text(table_of(*[2, 1, 1] * 30))
+    refused = fit(tmp_path, "m")
+    assert refused.code == 1
+    assert_one_sentence(refused.err)
+    assert "--positive" in refused.err
+    assert not (tmp_path / "m").exists()
+    assert fit(tmp_path, "m", "--positive", "1").code == 0
+    assert describe(tmp_path / "m")["info"]["positive"] == 1
+    # What was said at the fit need not be said again.
+    assert run("evaluate", tmp_path / "m", tmp_path / "leads.csv").code == 0
+
+
+def test_a_boolean_column_with_gaps_is_learned_from_and_shown(tmp_path):
+    table, bought = made_table(seed=3)
+    table["member"] = np.where(table["income"] > 0, "True", "False")
+    table.loc[::9, "member"] = ""
+    table.assign(bought=bought.astype(int)).to_csv(tmp_path / "leads.csv", index=False)
+    result = fit(tmp_path, tmp_path / "m", "--report", tmp_path / "page.html")
+    assert result.code == 0, result.err
+    kinds = {
+        entry["column"]: entry["kind"] for entry in describe(tmp_path / "m")["table"]["report"]
+    }
+    assert kinds["member"] == "boolean"
 
 
 def test_five_positives_are_fitted_with_a_warning(work, out, tmp_path):

@@ -2,10 +2,14 @@ import numpy as np
 import pandas as pd
 import pytest
 from scipy import sparse
+from sklearn.ensemble import BaggingClassifier
 from sklearn.exceptions import NotFittedError
+from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import roc_auc_score
 
-from mixpul._util.validation import check_finite, split_labels
+from mixpul._util.arrays import flatten_rows
+from mixpul._util.random import seed_parts
+from mixpul._util.validation import check_finite, check_scores, list_values, split_labels
 
 
 @pytest.fixture
@@ -387,3 +391,52 @@ def test_labels_in_any_column_type_are_read(pu, quick, dtype):
     model = quick().fit(pu.X, pd.Series(values).astype(dtype))
     expected = quick().fit(pu.X, pu.y).decision_function(pu.X)
     np.testing.assert_array_equal(model.decision_function(pu.X), expected)
+
+
+# -- what the checks share ------------------------------------------------------------------
+
+
+def test_scores_are_numbers_one_per_label_and_finite_if_asked():
+    is_positive = np.array([True, False, False])
+    assert check_scores([[1], [2], [np.inf]], is_positive).tolist() == [1, 2, np.inf]
+    with pytest.raises(ValueError, match="there are 3 labels and 2 scores"):
+        check_scores([1, 2], is_positive)
+    with pytest.raises(ValueError, match="posterior has NaN in 1 of 3 rows"):
+        check_scores([1, np.nan, np.inf], is_positive, "posterior")
+    with pytest.raises(ValueError, match="NaN or infinity in 2 of 3 rows"):
+        check_scores([1, np.nan, np.inf], finite=True)
+    with pytest.raises(ValueError, match="at least 4 scores; got 3"):
+        check_scores([1, 2, 3], least=4)
+
+
+def test_rows_are_flat_sparse_ones_stay_sparse_and_the_type_is_kept_unless_asked():
+    images = np.arange(24, dtype=np.uint8).reshape(2, 3, 2, 2)
+    assert flatten_rows(images).shape == (2, 12)
+    assert flatten_rows(images).dtype == np.uint8
+    assert flatten_rows(images, np.float64).dtype == np.float64
+    assert flatten_rows(images[:0]).shape == (0, 12)
+    rows = sparse.csr_array(np.eye(3, dtype=np.float32))
+    assert flatten_rows(rows) is rows
+    assert flatten_rows(rows, np.float64).dtype == np.float64
+
+
+def test_parts_are_seeded_once_and_only_when_asked():
+    def seeds(model):
+        params = model.get_params()
+        return params["random_state"], params["estimator__random_state"]
+
+    def make(**settings):
+        return BaggingClassifier(LogisticRegression(), **settings)
+
+    whole = seeds(seed_parts(make(), np.random.default_rng(0)))
+    assert whole == seeds(seed_parts(make(), np.random.default_rng(0)))
+    assert len(set(whole)) == 2
+    assert seeds(seed_parts(make(random_state=7), 0))[0] == 7
+    assert seeds(seed_parts(make(), np.random.default_rng(0), deep=False))[1] is None
+    state = np.random.RandomState(0)
+    seed_parts(make(random_state=7), state, deep=False)
+    assert state.randint(1000) == np.random.RandomState(0).randint(1000)
+
+
+def test_values_in_a_sentence_look_as_they_were_given():
+    assert list_values(["a", 1, None, np.int64(2), 2.5, 3]) == "'a', 1, None, 2, 2.5, ..."

@@ -1,7 +1,7 @@
-"""Random changes to pictures that leave their class as it is.
+"""Random changes to images that leave their class as it is.
 
-Every function takes float pictures (n, channels, height, width) and a CPU generator, and draws anew
-for each picture.
+Every function takes float images (n, channels, height, width) and a CPU generator, and draws anew
+for each image.
 """
 
 from collections.abc import Callable, Sequence
@@ -17,25 +17,25 @@ AugmentSpec = str | Sequence[str] | Augment | None
 
 
 def flip(x: Tensor, generator: Generator) -> Tensor:
-    """Mirror every other picture, left to right."""
+    """Mirror every other image, left to right."""
     mirrored = torch.rand(len(x), 1, 1, 1, generator=generator) < 0.5
     return torch.where(mirrored.to(x.device), x.flip(-1), x)
 
 
 def shift(x: Tensor, generator: Generator, share: float = 0.125) -> Tensor:
-    """Move pictures by up to `share` of their size, up or down and sideways; edges are mirrored."""
+    """Move images by up to `share` of their size, up or down and sideways; edges are mirrored."""
     n, _, height, width = x.shape
     most = [min(round(share * size), size - 1) for size in (height, width)]
     padded = pad(x, (most[1], most[1], most[0], most[0]), mode="reflect").permute(0, 2, 3, 1)
     top, left = (torch.randint(2 * m + 1, (n, 1), generator=generator) for m in most)
     rows = (top + torch.arange(height)).to(x.device)
     columns = (left + torch.arange(width)).to(x.device)
-    picture = torch.arange(n, device=x.device)[:, None, None]
-    return padded[picture, rows[:, :, None], columns[:, None, :]].permute(0, 3, 1, 2)
+    image = torch.arange(n, device=x.device)[:, None, None]
+    return padded[image, rows[:, :, None], columns[:, None, :]].permute(0, 3, 1, 2)
 
 
 def cutout(x: Tensor, generator: Generator, share: float = 0.25) -> Tensor:
-    """Blank a square, `share` of the picture wide, at a random place; it may stick out."""
+    """Blank a square, `share` of the image wide, at a random place; it may stick out."""
     n, _, height, width = x.shape
     inside = []
     for size in (height, width):
@@ -65,7 +65,7 @@ def make_augment(augment: AugmentSpec) -> Augment | None:
     unknown = [name for name in names if name not in AUGMENTATIONS]
     if unknown:
         raise ValueError(
-            f"augment takes names among {', '.join(AUGMENTATIONS)}, or a function of pictures and "
+            f"augment takes names among {', '.join(AUGMENTATIONS)}, or a function of images and "
             f"a generator; got {augment!r}."
         )
 
@@ -78,7 +78,7 @@ def make_augment(augment: AugmentSpec) -> Augment | None:
 
 
 def flips(augment: AugmentSpec) -> bool:
-    """Whether pictures are mirrored by name, so that the class of a mirror image is the same."""
+    """Whether images are mirrored by name, so that the class of a mirror image is the same."""
     return augment is not None and not callable(augment) and "flip" in _list_names(augment)
 
 

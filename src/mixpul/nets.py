@@ -82,13 +82,13 @@ class SkipMLP(nn.Module):
 class AllConv13(nn.Module):
     """The convolutional network of the nnPU paper for CIFAR-10, which the MixPUL paper takes over.
 
-    Nine convolutions, each with batch norm and ReLU, two of them halving the picture, then three
+    Nine convolutions, each with batch norm and ReLU, two of them halving the image, then three
     fully connected layers. Made for a GPU.
 
     Parameters
     ----------
     shape : tuple of int
-        Channels, height and width of one picture.
+        Channels, height and width of one image.
     """
 
     def __init__(self, shape: tuple[int, ...]) -> None:
@@ -110,16 +110,16 @@ class AllConv13(nn.Module):
 
 
 class SmallConv(nn.Module):
-    """Six convolutions for machines without a GPU: about 25 million multiplications per picture.
+    """Six convolutions for machines without a GPU: about 25 million multiplications per image.
 
-    Each convolution has batch norm and ReLU; the picture is halved after the first, the second and
-    the fourth, and the maximum over the places that are left is taken, so pictures of any size
+    Each convolution has batch norm and ReLU; the image is halved after the first, the second and
+    the fourth, and the maximum over the places that are left is taken, so images of any size
     from 8 x 8 on will do.
 
     Parameters
     ----------
     shape : tuple of int
-        Channels, height and width of one picture.
+        Channels, height and width of one image.
     widths : sequence of six int, default=(32, 64, 128, 128, 128, 128)
         Channels after each convolution.
     """
@@ -131,7 +131,7 @@ class SmallConv(nn.Module):
         n_channels, height, width = check_image_shape(shape, "small-conv")
         if min(height, width) < 8:
             raise ValueError(
-                f"net='small-conv' halves pictures three times and takes them from 8 x 8 on; got "
+                f"net='small-conv' halves images three times and takes them from 8 x 8 on; got "
                 f"{height} x {width}."
             )
         layers: list[nn.Module] = []
@@ -157,10 +157,10 @@ def make_convolution(n_in: int, n_out: int, size: int, stride: int) -> list[nn.M
 
 
 def check_image_shape(shape: tuple[int, ...], net: str) -> tuple[int, int, int]:
-    """Channels, height and width; refused if rows are no pictures."""
+    """Return channels, height and width; refuse rows that are not images."""
     if len(shape) != 3:
         raise ValueError(
-            f"net={net!r} takes pictures, rows of shape (channels, height, width); got rows "
+            f"net={net!r} takes images, rows of shape (channels, height, width); got rows "
             f"of shape {shape}. For tables take 'skip-mlp'."
         )
     return shape
@@ -175,7 +175,7 @@ def make_net(net: NetSpec, shape: tuple[int, ...]) -> nn.Module:
     """Build the network for rows of `shape`.
 
     `net` is a name in `NETS`, the widths of an MLP, or a callable of the shape. The network must
-    return one logit per row, (n,) or (n, 1). For pictures its convolutions are laid out channels
+    return one logit per row, (n,) or (n, 1). For images its convolutions are laid out channels
     last, which CPUs and tensor cores take in fastest.
     """
     built = _build(net, shape)
@@ -231,7 +231,7 @@ class Averaged(nn.Module):
 
 
 class Mirrored(nn.Module):
-    """The mean logit of a picture and its mirror image.
+    """The mean logit of an image and its mirror image.
 
     For networks that were trained on both: two views are better than one, at twice the cost.
     """

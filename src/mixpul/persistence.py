@@ -254,6 +254,7 @@ def _open(
 
 def checksum(tensors: dict[str, torch.Tensor], description: dict[str, Any]) -> str:
     """Tell a file that was damaged on the way; this is no protection against forgery."""
+    # Sorted throughout: the order of keys is an accident of the writer.
     digest = hashlib.sha256(json.dumps(description, sort_keys=True).encode())
     for name in sorted(tensors):
         digest.update(f"{name} {tensors[name].dtype} {tuple(tensors[name].shape)}".encode())
@@ -270,7 +271,7 @@ def _rebuild(
     stored = {k: v for k, v in description["params"].items() if v != UNSTORED}
     model = cls(**({k: _decode(v) for k, v in stored.items()} | params))
     model._row_shape = tuple(description["row_shape"])
-    # Files from before there were pictures do not say.
+    # Files from before there were images do not say.
     model._row_dtype = np.dtype(description.get("row_dtype", "float32"))
     learned = {
         FORMER_NAMES.get(name, name): _decode(value)
@@ -344,6 +345,7 @@ def _check_info(info: dict[str, Any] | None) -> dict[str, Any]:
         plain = json.loads(json.dumps(info or {}))
     except (TypeError, ValueError) as error:
         raise TypeError(f"info must hold plain values, as JSON does: {error}.") from error
+    # JSON would turn tuples into lists and numbers into text keys without a word.
     if plain != (info or {}):
         raise TypeError("info must hold plain values, as JSON does: text keys, lists, no tuples.")
     return plain

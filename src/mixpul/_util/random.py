@@ -49,7 +49,7 @@ def seed_parts(estimator: Any, random_state: RandomStateLike, *, deep: bool = Tr
         for name in sorted(params)
         if name.split("__")[-1] == "random_state" and params[name] is None
     ]
-    if unseeded:  # else a RandomState is left where it is
+    if unseeded:  # otherwise a RandomState does not move on
         random = as_generator(random_state)
         estimator.set_params(**{name: draw_seed(random) for name in unseeded})
     return estimator

@@ -39,7 +39,7 @@ def split_labels(y: ArrayLike, pos_label: Any = None) -> tuple[NDArray, NDArray[
     """Return the two label values, unlabeled first, and the mask of labeled positives.
 
     The larger value means "labeled positive" unless `pos_label` names the other one. Without
-    `pos_label` a warning names the value taken, but for 0 and 1, -1 and 1, False and True.
+    `pos_label` a warning names the value taken, except for 0 and 1, -1 and 1, False and True.
     """
     check_labels_present(y)
     labels: NDArray = column_or_1d(y, warn=True)

@@ -86,7 +86,7 @@ def compare(
     is_positive : array of shape (n,)
         PU labels: two values, of which the larger means labeled positive.
     methods : sequence of names in `METHODS`, mapping of names to classifiers, or None
-        None takes all.
+        None means all.
     table : TableInput, optional
         How columns are prepared; a copy is fitted.
     folder : path, optional
@@ -119,6 +119,7 @@ def compare(
     chosen = choose_methods(methods, random_state)
     rows = clone(table or TableInput()).fit_transform(frame)
     folds = number_folds(labeled, n_folds, random_state)
+    # Whatever the scores depend on besides the method: rows as prepared, labels, folds.
     digest = hashlib.sha256(rows.tobytes() + labeled.tobytes() + folds.tobytes()).hexdigest()
     keeper = None if folder is None else _Keeper(Path(folder))
     n_parts = int(folds.max()) + 1
@@ -128,6 +129,7 @@ def compare(
             key = f"{__version__} {digest} {recipe(classifier)}"
             record = keeper.read(name, key) if keeper else None
             if record is not None:
+                # A bar that skips what is there already would look stuck, then jump.
                 for _ in range(n_parts):
                     advance({})
             else:
@@ -227,6 +229,7 @@ def _advise(
     gap = behind[order[1]]
     # Differences of exactly 0 have no standard error: equal scores are a toss-up.
     sure = float(ndtr(gap.value / gap.se)) if gap.se > 0 else 0.5
+    # Those whose interval includes no difference at all.
     close = [name for name in order[1:] if behind[name].low <= 0]
     numbers = f"{gap.value:.3f} PU-AUC ahead of {order[1]}, {100 * sure:.0f} % sure to be better"
     if not close:

@@ -56,9 +56,10 @@ def score_shuffled(
     for plan in table.plan_:
         stop = start + len(plan["endings"])
         shuffled = np.empty((N_PERMUTATIONS, len(sample)), dtype=np.float32)
+        # Within each part: a row gets values of rows that its scorer has not seen either.
         for scores in shuffled:
             for part, scorer in zip(parts, fitted.scorers, strict=True):
-                changed = held_out[part]
+                changed = held_out[part]  # a copy, since `part` is a list of rows
                 changed[:, start:stop] = random.permutation(changed[:, start:stop])
                 scores[part] = scorer(changed)
         without.append(shuffled)

@@ -8,7 +8,7 @@ from sklearn.pipeline import Pipeline, make_pipeline
 
 from mixpul._names import METHODS
 from mixpul._util.errors import MixpulError
-from mixpul._util.random import as_generator, seed_parts
+from mixpul._util.random import seed_parts
 from mixpul.base import PUClassifier
 from mixpul.images.defaults import SETTINGS_BY_METHOD, count_image_epochs
 from mixpul.tables import TableInput
@@ -91,6 +91,6 @@ def _copy_seeded(model: Any, seed: int) -> Any:
     own = copy.get_params(deep=False)
     if "random_state" not in own:
         # A pipeline has no seed of its own, but its steps may.
-        return seed_parts(copy, as_generator(seed))
+        return seed_parts(copy, seed)
     # A classifier with a seed takes care of its parts itself.
     return copy.set_params(random_state=seed) if own["random_state"] is None else copy

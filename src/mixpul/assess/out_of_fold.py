@@ -66,6 +66,7 @@ def score_out_of_fold(
     verbose: int,
 ) -> OutOfFold:
     """Return the out-of-fold scores that a fitted classifier has, or fit one copy per fold."""
+    # Cross-fitted networks come with scores of the rows that each of them has not seen.
     if hasattr(classifier, "oof_scores_"):
         scorers = [_make_scorer(net) for net in classifier.net_.members]
         return OutOfFold(classifier, classifier.oof_scores_, classifier.oof_folds_, scorers)
@@ -104,6 +105,7 @@ def cross_validate(
 
 def _make_scorer(net: torch.nn.Module) -> Callable[[NDArray], NDArray]:
     def score(rows: NDArray) -> NDArray:
+        # Where the network is: it was trained on a GPU if there is one.
         device = next(net.parameters()).device
         return score_rows(net, as_rows(rows, device), torch.arange(len(rows)))
 

@@ -85,6 +85,7 @@ def compute_curves(
         np.bincount(np.searchsorted(thresholds, scores[kind]), minlength=len(thresholds) + 1)
         for kind in (is_positive, ~is_positive)
     ]
+    # A score equal to a threshold is not above it, as at prediction.
     recall, flagged = (_share_above(count) for count in counts)
     drawn_recall, drawn_flagged = (
         _share_above(random.multinomial(count.sum(), count / count.sum(), N_BOOTSTRAP))
@@ -97,6 +98,7 @@ def compute_curves(
     drawn = PURates(drawn_recall, drawn_flagged, priors)
     n_positive, n_unlabeled = (int(count.sum()) for count in counts)
     precision = bound_draws(_clip(rates.precision), _clip(drawn.precision))
+    # Where nothing is flagged nothing is known of the precision: 1, but anything from 0 to 1.
     for name, value in {"value": 1.0, "low": 0.0, "high": 1.0}.items():
         precision[name] = np.where(flagged == 0, value, precision[name])
     curves = {
@@ -117,6 +119,7 @@ def _place_thresholds(
     """Place thresholds evenly by recall, by unlabeled rows and by score; add the suggested ones."""
     wanted = np.arange(1, N_STEPS + 1) / N_STEPS
     thresholds, recall = list_thresholds(scores.astype(np.float64), is_positive)
+    # From the highest threshold down: the first that reaches the recall.
     by_recall = thresholds[[int(np.argmax(recall >= share)) for share in wanted]]
     by_rows = np.quantile(scores[~is_positive], wanted - 0.5 / N_STEPS)
     by_score = np.linspace(0, 1, N_THRESHOLDS - 2 * N_STEPS - len(suggested))

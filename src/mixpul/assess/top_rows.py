@@ -16,6 +16,7 @@ LONGEST_CELL = 60
 def sort_unlabeled(fitted: OutOfFold, is_positive: NDArray[np.bool_]) -> NDArray[np.intp]:
     """Return the numbers of the unlabeled rows, the highest-scored first."""
     unlabeled = np.flatnonzero(~is_positive)
+    # Stable: rows with the same score stay in the order of the table.
     return unlabeled[np.argsort(-fitted.shares[unlabeled], kind="stable")]
 
 
@@ -56,5 +57,6 @@ def _write_cell(value: Any) -> str:
 
 
 def _write_id(value: Any) -> Any:
+    # A number of numpy is not a number for JSON; a date has to be text.
     value = value.item() if isinstance(value, np.generic) else value
     return value if isinstance(value, int | float | str) else str(value)

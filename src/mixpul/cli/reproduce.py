@@ -6,8 +6,20 @@ from typing import Annotated, NamedTuple
 import typer
 
 from mixpul.cli.options import Preset
+from mixpul.paper import names
 
 __all__ = ["reproduce"]
+
+# CIFAR-10 on a CPU is a preset of the one target.
+TARGET_NAMES = (
+    names.UCI,
+    names.MNIST,
+    names.CIFAR10,
+    names.RN_MINING,
+    names.PRIOR_ERROR,
+    names.MIXUP_ABLATION,
+    names.MARGIN_ABLATION,
+)
 
 
 class TrialOptions(NamedTuple):
@@ -81,10 +93,7 @@ class RunOptions(NamedTuple):
 def reproduce(
     target: Annotated[
         str,
-        typer.Argument(
-            help="uci, mnist, cifar10, rn-mining, prior-error, mixup-ablation, margin-ablation "
-            "or all."
-        ),
+        typer.Argument(help=f"{', '.join(TARGET_NAMES)} or {names.EVERY_TARGET}."),
     ],
     trials: TrialOptions,
     running: RunOptions,

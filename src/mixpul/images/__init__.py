@@ -1,6 +1,6 @@
 """A user's own folders of images: read them into arrays of bytes, label them, show them.
 
-Files are read with Pillow: ``pip install "mixpul[pictures]"``.
+Files are read with Pillow: ``pip install "mixpul[images]"``.
 """
 
 from mixpul.images.labels import LabeledImages, label_images

@@ -32,7 +32,7 @@ def import_pillow() -> Any:
         import PIL.Image
         import PIL.ImageOps
     except ImportError as error:
-        raise ImportError('Images are read with Pillow: pip install "mixpul[pictures]".') from error
+        raise ImportError('Images are read with Pillow: pip install "mixpul[images]".') from error
     return PIL
 
 
@@ -56,7 +56,7 @@ def _read_file(path: Path, size: int, odd: str) -> Reading:
             digest = hashlib.file_digest(file, "sha256").hexdigest()
             if file.tell() == 0:
                 return Reading(reason="is empty")
-            file.seek(0)
+            file.seek(0)  # hashing has read the file to its end
             with PIL.Image.open(file, formats=FORMATS) as image:
                 width, height = image.size
                 is_odd = image.size != (size, size)
@@ -83,6 +83,7 @@ def _convert_to_rgb(image: Any) -> Any:
     if image.mode in ("I", "F") and not is_16_bit:
         raise ValueError("its pixels are 32-bit numbers without a range; save it with 8 or 16 bits")
     image = PIL.ImageOps.exif_transpose(image)
+    # Pillow would clip 16 bits to 255 instead of scaling them.
     if is_16_bit:
         image = PIL.Image.fromarray((np.asarray(image) >> 8).astype(np.uint8))
     elif image.mode in ("LA", "PA", "RGBA", "RGBa") or "transparency" in image.info:

@@ -95,6 +95,7 @@ def label_images(
     known, others = (
         read_images(folder, size=size, odd=odd, verbose=verbose) for folder in (positive, unlabeled)
     )
+    # By content: a copy under another name is the same image.
     is_new = ~np.isin(others.digests, known.digests)
     if not is_new.any():
         raise ValueError(

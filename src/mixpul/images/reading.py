@@ -139,6 +139,7 @@ def stream_images(
             digests.append(reading.digest)
             is_resized.append(reading.is_resized)
             if len(names) == IMAGES_PER_PASS:
+                # A copy: the array is filled again while the caller still has this part.
                 yield Images(names, pixels.copy(), digests, is_resized, skipped)
                 names, digests, is_resized, skipped, is_empty = [], [], [], [], False
     if is_empty and not names:
@@ -183,6 +184,7 @@ def _list_files(folder: str | os.PathLike) -> tuple[list[Path], list[Skipped]]:
 def _name_file(path: Path, folder: str | os.PathLike) -> str:
     """Return the path within the folder as text that any file can hold."""
     name = path.relative_to(folder).as_posix()
+    # Names are bytes on some systems, and need not be text; JSON and CSV take text only.
     return name.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")
 
 

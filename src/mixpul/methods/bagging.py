@@ -103,10 +103,11 @@ class BaggingPUClassifier(PUClassifier):
     def _fit(self, X: Any, is_positive: NDArray[np.bool_]) -> None:
         random = as_generator(self.random_state)
         positive, unlabeled = np.flatnonzero(is_positive), np.flatnonzero(~is_positive)
+        # As many unlabeled rows as positives by default: every member learns from balanced classes.
         self.n_unlabeled_ = int(self.n_unlabeled or len(positive))
         target = np.arange(len(positive) + self.n_unlabeled_) < len(positive)
         was_seen = np.zeros((len(is_positive), self.n_estimators), dtype=bool)
-        was_seen[positive] = True
+        was_seen[positive] = True  # by all members: only unlabeled rows are ever out of bag
         members = []
         for k in range(self.n_estimators):
             sample = random.choice(unlabeled, self.n_unlabeled_)
@@ -154,6 +155,7 @@ class BaggingPUClassifier(PUClassifier):
         row = np.arange(len(rows))[:, None]
         while True:
             is_above = rows[row, self.tree_feature_[node]] > self.tree_threshold_[node]
+            # A leaf is its own child, so rows that have arrived stay where they are.
             following = self.tree_children_[node, is_above.astype(np.intp)]
             if np.array_equal(following, node):
                 return self.tree_value_[node]

@@ -82,9 +82,9 @@ default='skip-mlp'
     max_steps : int or None, default=250
         Most steps per epoch: bounds the time on large tables.
     augment : {'flip', 'shift', 'cutout'}, sequence of them, callable or None, default=None
-        Random changes to the pictures of a training batch, one after the other, or a function of
+        Random changes to the images of a training batch, one after the other, or a function of
         the batch and a `torch.Generator` (see `mixpul.augment`). With 'flip', scores are means over
-        a picture and its mirror image.
+        an image and its mirror image.
     cross_fitting : int or None, default=5
         Number of folds and networks; None trains a single network.
     early_stopping : bool, default=True
@@ -95,7 +95,7 @@ default='skip-mlp'
         Share of the rows that a single network leaves out to be stopped by.
     patience : int or None, default=10
         Epochs without progress after which training stops. None trains all epochs and takes the
-        last: rows held out then set the cut and nothing else.
+        last: rows held out then set the threshold and nothing else.
     pos_label : label or None, default=None
         The label of labeled positives; by default the larger one.
     random_state : int, RandomState, Generator or None, default=None

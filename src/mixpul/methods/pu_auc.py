@@ -157,6 +157,7 @@ default='bbe'
         self.centres_ = pick_centres(X, self.n_centres, random)
         squared = squared_distances(X, self.centres_)
         median = median_distance(X, random)
+        # Around the median distance: the width then does not depend on the scale of the columns.
         widths = [median * w for w in ([self.width] if self.width else WIDTHS)]
         penalties = [self.penalty] if self.penalty else list(PENALTIES)
         self.width_, self.penalty_, left_out = self._search(

@@ -150,6 +150,7 @@ class SupervisedClassifier(PUClassifier):
         if len(rows) > self.max_rows:
             rows, _ = _split(is_positive, 1 - self.max_rows / len(rows), random)
         X, is_positive = X[rows], is_positive[rows]
+        # Half and half: with few positives a smaller part could not tell settings apart.
         seen, held_out = _split(is_positive, 0.5, random)
         fixed = self._make_settings({}, is_positive, random)
 
@@ -187,6 +188,7 @@ class SupervisedClassifier(PUClassifier):
             "objective": "binary",
             "metric": "auc",
             "min_child_samples": scaled if self.min_leaf == "scaled" else MIN_ROWS,
+            # The same seed gives the same trees; with several threads sums would come in any order.
             "num_threads": 1,
             "deterministic": True,
             "force_row_wise": True,

@@ -165,6 +165,7 @@ class WeightedSVMClassifier(PUClassifier):
         self.gamma_ = 1 / _measure_spread(X) if isinstance(self.gamma, str) else float(self.gamma)
         machine = _Machine(X, self.gamma_, self.max_rows, self.n_components, random)
 
+        # First a classifier of labeled against unlabeled rows ...
         share = is_positive.mean()
         C_positive, C_unlabeled = (
             (0.5 / share, 0.5 / (1 - share)) if self.balanced else (1.0, 1.0)
@@ -175,6 +176,7 @@ class WeightedSVMClassifier(PUClassifier):
         candidates = {C: machine.score_left_out(target, C * weights, folds) for C in tried}
         self.C_labeled_ = max(tried, key=lambda C: pu_auc_score(is_positive, candidates[C]))
         margins = candidates[self.C_labeled_]
+        # ... whose probabilities, on rows left out, weigh each unlabeled row (Elkan and Noto) ...
         slope, offset = platt(margins, target)
         labeled = expit(slope * margins + offset)
         c = label_frequency(labeled[is_positive], labeled[~is_positive], estimator=self.frequency)
@@ -182,6 +184,7 @@ class WeightedSVMClassifier(PUClassifier):
         self.weights_ = np.ones(len(is_positive))
         self.weights_[~is_positive] = positive_weights(labeled[~is_positive], self.c_)
 
+        # ... then one in which an unlabeled row counts in part as positive, in part as negative.
         costs = np.full(len(is_positive), float(self.C))
         margins = machine.score_left_out(self.weights_, costs, folds)
         self.sigmoid_ = np.array(platt(margins, self.weights_))
@@ -223,10 +226,13 @@ class _Machine:
         self.X, self.gamma, self.max_rows = X, gamma, max_rows
         self.seed = draw_seed(random)
         self.width = (2 * gamma) ** -0.5
+        # A kernel of all pairs of rows grows with their square: beyond `max_rows` it is replaced by
+        # features of some landmarks (Nystroem), on which a linear SVM does the same.
         if X.shape[0] > max_rows:
             self.landmarks = pick_centres(X, n_components, random)
             kernel = gaussian(squared_distances(self.landmarks, self.landmarks), self.width)
             values, vectors = np.linalg.eigh(kernel)
+            # Directions that are rounding noise would be blown up by the square root.
             kept = values > 1e-10 * values[-1]
             self.mapping = vectors[:, kept] / np.sqrt(values[kept])
             self.features = gaussian(squared_distances(X, self.landmarks), self.width)

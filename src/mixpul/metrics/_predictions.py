@@ -1,7 +1,7 @@
 """Scores of predictions, positive or not; the algebra is in `PURates`.
 
 Throughout, `y_true` are PU labels and `y_pred` predictions of the same rows: the two labels
-themselves, or else 0 and 1.
+themselves, or 0 and 1.
 """
 
 import warnings
@@ -23,7 +23,7 @@ def pu_recall_score(y_true: ArrayLike, y_pred: ArrayLike, *, pos_label: Any = No
     y_true : array of shape (n,)
         PU labels: two values, of which the larger means labeled positive.
     y_pred : array of shape (n,)
-        Predictions: the two labels themselves, or else 0 and 1.
+        Predictions: the two labels themselves, or 0 and 1.
     pos_label : optional
         The value of `y_true` that means labeled positive.
 
@@ -50,7 +50,7 @@ def flagged_share(y_true: ArrayLike, y_pred: ArrayLike, *, pos_label: Any = None
     y_true : array of shape (n,)
         PU labels: two values, of which the larger means labeled positive.
     y_pred : array of shape (n,)
-        Predictions: the two labels themselves, or else 0 and 1.
+        Predictions: the two labels themselves, or 0 and 1.
     pos_label : optional
         The value of `y_true` that means labeled positive.
 
@@ -80,7 +80,7 @@ def lee_liu_score(y_true: ArrayLike, y_pred: ArrayLike, *, pos_label: Any = None
     y_true : array of shape (n,)
         PU labels: two values, of which the larger means labeled positive.
     y_pred : array of shape (n,)
-        Predictions: the two labels themselves, or else 0 and 1.
+        Predictions: the two labels themselves, or 0 and 1.
     pos_label : optional
         The value of `y_true` that means labeled positive.
 
@@ -111,7 +111,7 @@ def pu_precision_score(
     y_true : array of shape (n,)
         PU labels: two values, of which the larger means labeled positive.
     y_pred : array of shape (n,)
-        Predictions: the two labels themselves, or else 0 and 1.
+        Predictions: the two labels themselves, or 0 and 1.
     prior : float in (0, 1)
         Share of positives among the unlabeled rows (not among all rows).
     pos_label : optional
@@ -142,7 +142,7 @@ def pu_f1_score(
     y_true : array of shape (n,)
         PU labels: two values, of which the larger means labeled positive.
     y_pred : array of shape (n,)
-        Predictions: the two labels themselves, or else 0 and 1.
+        Predictions: the two labels themselves, or 0 and 1.
     prior : float in (0, 1)
         Share of positives among the unlabeled rows (not among all rows).
     pos_label : optional
@@ -173,7 +173,7 @@ def pu_accuracy_score(
     y_true : array of shape (n,)
         PU labels: two values, of which the larger means labeled positive.
     y_pred : array of shape (n,)
-        Predictions: the two labels themselves, or else 0 and 1.
+        Predictions: the two labels themselves, or 0 and 1.
     prior : float in (0, 1)
         Share of positives among the unlabeled rows (not among all rows).
     pos_label : optional
@@ -206,7 +206,7 @@ def pu_balanced_accuracy_score(
     y_true : array of shape (n,)
         PU labels: two values, of which the larger means labeled positive.
     y_pred : array of shape (n,)
-        Predictions: the two labels themselves, or else 0 and 1.
+        Predictions: the two labels themselves, or 0 and 1.
     prior : float in (0, 1)
         Share of positives among the unlabeled rows (not among all rows).
     pos_label : optional
@@ -239,7 +239,7 @@ def pu_matthews_corrcoef(
     y_true : array of shape (n,)
         PU labels: two values, of which the larger means labeled positive.
     y_pred : array of shape (n,)
-        Predictions: the two labels themselves, or else 0 and 1.
+        Predictions: the two labels themselves, or 0 and 1.
     prior : float in (0, 1)
         Share of positives among the unlabeled rows (not among all rows).
     pos_label : optional
@@ -270,7 +270,7 @@ def pu_false_positive_rate(
     y_true : array of shape (n,)
         PU labels: two values, of which the larger means labeled positive.
     y_pred : array of shape (n,)
-        Predictions: the two labels themselves, or else 0 and 1.
+        Predictions: the two labels themselves, or 0 and 1.
     prior : float in (0, 1)
         Share of positives among the unlabeled rows (not among all rows).
     pos_label : optional
@@ -303,7 +303,7 @@ def pu_zero_one_risk(
     y_true : array of shape (n,)
         PU labels: two values, of which the larger means labeled positive.
     y_pred : array of shape (n,)
-        Predictions: the two labels themselves, or else 0 and 1.
+        Predictions: the two labels themselves, or 0 and 1.
     prior : float in (0, 1)
         Share of positives among the unlabeled rows (not among all rows).
     pos_label : optional
@@ -327,6 +327,7 @@ def _score(
 ) -> float:
     """Count the rates and compute one metric; a warning points at the caller's caller."""
     rates = PURates.from_predictions(y_true, y_pred, prior, pos_label=pos_label)
+    # The warning points at the line that called the public function, four frames up.
     return score_rates(METRICS[name], rates, stacklevel=4)
 
 

@@ -185,6 +185,7 @@ MetricLike = str | Callable[[PURates], Numbers]
 def find_metric(metric: MetricLike, prior: float | None, also: tuple[str, ...] = ()) -> Metric:
     """Look up a metric of predictions, or wrap a function of `PURates`; check its prior."""
     if callable(metric):
+        # Nothing is known of the range of a user's function, nor whether it asks for the prior.
         found = Metric(metric, "metric", low=-np.inf, high=np.inf, needs_prior=False)
     elif metric in METRICS:
         found = METRICS[metric]
@@ -205,7 +206,7 @@ def read_predictions(
 ) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
     """Return the masks of labeled positives and of rows predicted positive.
 
-    Predictions are the two labels themselves, or else 0 and 1.
+    Predictions are the two labels themselves, or 0 and 1.
     """
     values, is_positive = split_labels(y_true, pos_label)
     predicted: NDArray = column_or_1d(y_pred)

@@ -97,6 +97,7 @@ def pu_report(
     )
     estimates = _estimate_aucs(is_positive, scores, prior, prior_se, level)
     estimates |= _estimate_metrics(rates, resampled, level)
+    # Doubts on the calibration come last: they concern the posterior, not the scores.
     calibration, miscalibrated = _check_calibration(is_positive, posterior, prior, prior_se, level)
     content = {
         "n_positive": int(is_positive.sum()),

@@ -96,7 +96,7 @@ class _PUScorer:
         if self.metric == "pu_auc":
             return pu_auc_score(y, _score_rows(estimator, X), pos_label=positive)
         if self.metric == "corrected_auc":
-            assert self.prior is not None
+            assert self.prior is not None  # pu_scorer has checked it
             return corrected_auc_score(y, _score_rows(estimator, X), self.prior, pos_label=positive)
         metric = find_metric(self.metric, self.prior)
         _, is_positive = split_labels(y, positive)

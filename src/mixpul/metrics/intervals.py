@@ -54,7 +54,7 @@ def pu_interval(
         PU labels: two values, of which the larger means labeled positive. At least two rows
         of each.
     y_pred : array of shape (n,)
-        Predictions (the two labels themselves, or else 0 and 1); scores for the AUCs and
+        Predictions (the two labels themselves, or 0 and 1); scores for the AUCs and
         if `threshold` is given.
     prior : float in (0, 1), optional
         Share of positives among the unlabeled rows (not among all rows).
@@ -159,6 +159,7 @@ def resample_rates(
     """Draw the rates of all resamples at once, as arrays of shape (n_bootstrap,)."""
     n_positive = int(is_positive.sum())
     n_unlabeled = len(is_positive) - n_positive
+    # Of rows drawn with replacement the number of flagged ones is binomial: draw it directly.
     return PURates(
         generator.binomial(n_positive, rates.recall, n_bootstrap) / n_positive,
         generator.binomial(n_unlabeled, rates.flagged, n_bootstrap) / n_unlabeled,

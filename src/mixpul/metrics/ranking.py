@@ -182,6 +182,7 @@ def pu_auc(is_positive: NDArray[np.bool_], scores: NDArray[np.float64]) -> float
     """Return the PU-AUC of scores that were checked, by the sum of the positives' ranks."""
     n_positive = int(is_positive.sum())
     n_pairs = n_positive * (len(scores) - n_positive)
+    # Less its smallest value, the sum of the ranks counts the pairs won; ties count half.
     rank_sum = float(rankdata(scores)[is_positive].sum())
     return (rank_sum - n_positive * (n_positive + 1) / 2) / n_pairs
 
@@ -202,6 +203,7 @@ def delong(
     plain = pu_auc(is_positive, scores)
     auc = corrected_auc(plain, prior)
     variance = _delong_variance(is_positive, scores) / (1 - prior) ** 2
+    # The delta method: an error of the prior moves the corrected AUC by the slope.
     slope = (plain - 0.5) / (1 - prior) ** 2
     se = float(np.sqrt(variance + (slope * prior_se) ** 2))
     half_width = float(ndtri((1 + level) / 2)) * se

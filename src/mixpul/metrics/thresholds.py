@@ -202,9 +202,10 @@ def best_threshold(
     if metric in RATIOS:
         n_unlabeled = int(np.sum(~is_positive))
         n_flagged = np.rint(flagged * n_unlabeled)
+        # Shares of so few rows are mostly chance; if all are, there is nothing better.
         is_steady = np.minimum(n_flagged, n_unlabeled - n_flagged) >= int(n_unlabeled**0.5)
         values = np.where(is_steady, values, -np.inf) if is_steady.any() else values
-    best = int(np.argmax(values))
+    best = int(np.argmax(values))  # of equal values the first, at the highest threshold
     value = -float(values[best]) if found.is_loss else float(values[best])
     title = f"{found.title} at the best threshold"
     if sentence := explain_outside(title, value, found.low, found.high, prior):

@@ -121,6 +121,7 @@ def _list_targets(target: str, preset: str | None) -> list[str]:
 
 
 def _list_cells(target: Target, runs: int, shortened: Mapping[str, int]) -> Iterator[Trial]:
+    # Seeds outermost: a run that is stopped has whole tables of fewer seeds, not half a table.
     for seed in range(runs):
         for dataset in target.all_datasets:
             for value in target.values:

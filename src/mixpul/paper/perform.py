@@ -79,6 +79,7 @@ def perform(
     X_train = preparation.fit_transform(split.pu.X)
     X_test = preparation.transform(split.X_test)
     if isinstance(model, WatchedMixPUL):
+        # Hundreds of looks at these rows: made what the network takes in once.
         model.watch(np.ascontiguousarray(X_test, dtype=np.float32), split.y_test)
     with own_torch_state(trial.seed, threads if is_long else None):
         scores, times = _fit_and_score(model, X_train, split.pu.s, X_test)
@@ -115,6 +116,7 @@ def split_data(
         X, y = datasets.load(dataset, data=data, return_X_y=True)
         X, X_test, y, y_test = datasets.paper_split(X, y, random_state=seed)
     if SUBSET in settings:
+        # Drawn before labels are hidden, so that shares and numbers of labels hold in the subset.
         random, n = np.random.default_rng(seed), settings[SUBSET]
         some, others = random.permutation(len(X))[:n], random.permutation(len(X_test))[:n]
         X, y, X_test, y_test = X[some], y[some], X_test[others], y_test[others]

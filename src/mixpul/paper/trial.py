@@ -42,6 +42,7 @@ class Trial:
     dataset: str
     method: str
     seed: int
+    # A dict has no hash; the other fields are enough for one.
     settings: Mapping[str, Any] = field(default_factory=dict, hash=False)
     recipe: str = ""
     version: str = __version__
@@ -51,6 +52,7 @@ class Trial:
         """Words to read, and a hash of everything."""
         words = [self.dataset, self.method, *(f"{k}{v}" for k, v in self.settings.items())]
         readable = "_".join(_make_slug(word) for word in [*words, f"seed{self.seed}"])
+        # Sorted: the order in which settings were given makes no other trial.
         digest = hashlib.sha256(json.dumps(asdict(self), sort_keys=True).encode()).hexdigest()
         return f"{readable}_{digest[:8]}"
 

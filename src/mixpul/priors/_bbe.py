@@ -27,9 +27,9 @@ class BBEPrior(ScorePrior):
     ----------
     scorer : classifier or None, default=None
         What tells positives from unlabeled rows. If it has `oof_scores_` after `fit`, as
-        `MixPULClassifier` does, those are used, else it is cross-validated. It gets images as
-        they are. By default a balanced logistic regression on the standardised features and on
-        Gaussian bumps, for which images are flattened.
+        `MixPULClassifier` does, those are used; otherwise it is cross-validated. It gets images
+        as they are. By default a balanced logistic regression on the standardised features and
+        on Gaussian bumps, for which images are flattened.
     delta : float in (0, 1), default=0.1
         Probability with which the bound on the tails may fail.
     gamma : float, default=0.01

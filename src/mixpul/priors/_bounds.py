@@ -17,7 +17,7 @@ def largest_prior(
     r"""Compute an upper confidence limit of the class prior, whatever the negatives look like.
 
     Above any score t the unlabeled share is at least the prior times the positive share, so
-    :math:`\pi \le \min_t (q_U(t) + \epsilon_U) / (q_P(t) - \epsilon_P)`, where
+    :math:`\pi \le \min_t (q_U(t) + \epsilon_U) / (q_P(t) - \epsilon_P)`. Here
     :math:`\epsilon = \sqrt{\ln(2 / (1 - level)) / 2n}` bounds the error of all shares at once
     (Dvoretzky, Kiefer, Wolfowitz, Massart). No lower limit exists: negatives may look like
     positives. Scores (n,) and (m,) of rows left out of training, larger means more likely
@@ -28,7 +28,7 @@ def largest_prior(
     error = np.sqrt(np.log(2 / (1 - level)) / 2)
     tail_positive = 1 - np.arange(n) / n - error / np.sqrt(n)
     tail_unlabeled = 1 - np.searchsorted(unlabeled, positive) / m + error / np.sqrt(m)
-    known = tail_positive > 0
+    known = tail_positive > 0  # beyond that the positives say nothing
     return float(np.min(tail_unlabeled[known] / tail_positive[known], initial=1.0))
 
 

@@ -22,16 +22,16 @@ class DEDPULPrior(ScorePrior):
     """Class prior from the densities of scores (DEDPUL).
 
     The ratio of the density of positive to that of unlabeled scores, times the prior, is the
-    probability of a row to be positive; the prior is the one that equals the mean of these
-    probabilities, clipped at 1. See `dedpul`. In our measurements the most accurate estimator.
+    probability of a row to be positive. The prior is the one that equals the mean of these
+    probabilities, clipped at 1. See `dedpul`. It was the most accurate in our measurements.
 
     Parameters
     ----------
     scorer : classifier or None, default=None
         What tells positives from unlabeled rows. If it has `oof_scores_` after `fit`, as
-        `MixPULClassifier` does, those are used, else it is cross-validated. It gets images as
-        they are. By default a balanced logistic regression on the standardised features and on
-        Gaussian bumps, for which images are flattened.
+        `MixPULClassifier` does, those are used; otherwise it is cross-validated. It gets images
+        as they are. By default a balanced logistic regression on the standardised features and
+        on Gaussian bumps, for which images are flattened.
     bandwidth_positive : float, default=0.1
         Width of the kernel for positive scores, in their standard deviations.
     bandwidth_unlabeled : float, default=0.05

@@ -22,10 +22,10 @@ class ElkanNotoPrior(ScorePrior):
     follows as :math:`n_P (1 - c) / (c \, n_U)`. Scores are made probabilities by fitting a
     sigmoid to the labels as they are, so the scorer may be balanced or not.
 
-    'e1' and 'e2' average g over positives, which is c only if the classes do not overlap; else
-    the prior is too large, often by a factor of two and more. 'e3' takes the largest g (up to
-    `quantile`), and a sigmoid knows no ceiling: with rows far out it is too small. Take this
-    as the historical baseline; `DEDPULPrior` and `BBEPrior` estimate the same thing better.
+    'e1' and 'e2' average g over positives, which is c only if the classes do not overlap.
+    Otherwise the prior is too large, often by a factor of two and more. 'e3' takes the largest g
+    (up to `quantile`). A sigmoid has no ceiling below 1, so with rows far out the prior is too
+    small. Take this as the historical baseline; `DEDPULPrior` and `BBEPrior` are more accurate.
 
     Parameters
     ----------
@@ -33,9 +33,9 @@ class ElkanNotoPrior(ScorePrior):
         How the label frequency is read.
     scorer : classifier or None, default=None
         What tells positives from unlabeled rows. If it has `oof_scores_` after `fit`, as
-        `MixPULClassifier` does, those are used, else it is cross-validated. It gets images as
-        they are. By default a balanced logistic regression on the standardised features and on
-        Gaussian bumps, for which images are flattened.
+        `MixPULClassifier` does, those are used; otherwise it is cross-validated. It gets images
+        as they are. By default a balanced logistic regression on the standardised features and
+        on Gaussian bumps, for which images are flattened.
     quantile : float in [0, 1), default=0.05
         Share of the rows above the g that 'e3' takes; 0 takes the largest.
     n_folds : int, default=5
@@ -131,7 +131,7 @@ def elkan_noto(
     raise ValueError(f"estimator must be 'e1', 'e2' or 'e3'; got {estimator!r}.")
 
 
-# The name of old. `mixpul.datasets.label_frequency` counts the same share from a known prior.
+# The former name. `mixpul.datasets.label_frequency` computes the same share from a known prior.
 label_frequency = elkan_noto
 
 

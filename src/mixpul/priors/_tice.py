@@ -20,12 +20,12 @@ class TIcEPrior(BasePrior):
 
     In any region the share of labeled rows is at most the label frequency c, and equals it where
     all rows are positive. Trees grown on a part of the rows look for regions with many labels;
-    on the other rows a lower bound of c is taken in each, and the largest one is the estimate.
+    on the other rows each region has a lower bound of c, and the largest bound is the estimate.
     The prior follows as :math:`n_P (1 - c) / (c \, n_U)`.
 
-    The bound on c makes this an upper bound of the prior, often too large by a third to a half;
-    more where no region is purely positive, or where so few rows are labeled that the
-    correction for chance swallows the bound.
+    The bound on c makes this an upper bound of the prior, often too large by a third to a half. It
+    is larger still where no region is purely positive, or where so few rows are labeled that the
+    correction for chance leaves hardly any bound.
 
     Parameters
     ----------

@@ -55,9 +55,9 @@ class TableInput(TransformerMixin, BaseEstimator):
     Attributes
     ----------
     report_ : list of dict
-        Per column of the table its name (`column`), its `kind`, the share of `missing` values, the
-        number of `distinct` values, whether it is `used`, a `note` that says how or why not, and
-        the `features` it became. Plain values, ready for JSON.
+        Per column of the table its name (`column`), its `kind`, the share of `missing` values and
+        the number of `distinct` values. Also whether it is `used`, a `note` that says how or why
+        not, and the `features` it became. Plain values, ready for JSON.
     kinds_ : dict
         The used columns and their kinds, 'number', 'boolean', 'text' or 'date'; `read_table` and
         `stream_table` take it to read other files alike.

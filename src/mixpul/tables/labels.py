@@ -204,7 +204,7 @@ def _check_two(
     if has_gaps and not missing_is_unlabeled:
         raise ValueError(
             f"{where} is missing in {is_missing.sum()} of {n_rows} rows; if that means "
-            "unlabeled, say so with missing_is_unlabeled (--missing-is-unlabeled), else remove "
+            "unlabeled, say so with missing_is_unlabeled (--missing-is-unlabeled), or remove "
             "these rows."
         )
     if len(values) + has_gaps != 2:

@@ -26,6 +26,7 @@ def check_class_prior(prior: Mapping[str, Any], unit: str = "row") -> Check:
         f"Best bin estimation puts the share of positives among the unlabeled {unit}s at "
         f"{_write(bbe)}, DEDPUL at {_write(dedpul)}."
     )
+    # Agreement at 0 or 1 is no good news: then both estimates have failed.
     if not 0.0 < used.value < 1.0:
         return QUESTION.answer(
             "bad", f"{numbers} That leaves one class empty: precision and F1 mean nothing here."

@@ -60,6 +60,7 @@ def compare_sides(table: TableInput, shuffled: ShuffledScores, columns: set[str]
     """Split the rows by each of the named columns; those with rows on both sides are compared."""
     splits, start = [], 0
     for plan, without in zip(table.plan_, shuffled.without, strict=True):
+        # The mean of several permutations is less noisy than one.
         scores = without.mean(0).astype(np.float64)
         for k, side in _name_sides(plan) if plan["column"] in columns else ():
             upper = split_in_two(shuffled.rows[:, start + k], shuffled.is_positive)
@@ -85,6 +86,7 @@ def _name_sides(plan: dict[str, Any]) -> Iterator[tuple[int, str]]:
 def split_in_two(values: NDArray, is_positive: NDArray[np.bool_]) -> NDArray[np.bool_] | None:
     """Return rows above the median of the unlabeled rows; None if hardly any or nearly all are."""
     middle = np.median(values[~is_positive])
+    # With many ties at the median only one of the two leaves rows on both sides.
     for upper in (values > middle, values >= middle):
         if LEAST_SHARE <= upper.mean() <= 1 - LEAST_SHARE:
             return upper
@@ -99,6 +101,7 @@ def compare_levels(
     `log_odds` is what drawing the rows added to the log-odds of a label: the log of the share of
     labeled rows that were drawn less that of the unlabeled ones.
     """
+    # Standardised, so that one start and one ridge suit every scale of scores.
     s = (scores - scores.mean()) / (scores.std() or 1.0)
     data = (s, upper.astype(float), is_positive.astype(float), log_odds)
     # Not convex: the better of two starts.

@@ -44,6 +44,7 @@ def check_random_draw(
     if uneven := [split for split in splits if split.is_uneven]:
         return QUESTION.answer("caution", _describe_uneven(uneven))
     even = {split.column for split in splits if split.is_even}
+    # Of a column with several features each one has to be even.
     even -= {split.column for split in splits if not split.is_even}
     if len(even) < ENOUGH_JUDGED * len(columns):
         return QUESTION.answer(

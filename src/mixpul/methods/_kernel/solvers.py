@@ -202,6 +202,7 @@ def select_kernel_model(
     median = median_distance(X, random)
     n_folds = count_folds(is_positive, n_folds)
     width, penalty = sorted(widths)[len(widths) // 2], sorted(penalties)[len(penalties) // 2]
+    # Unless rows can be left out to choose by.
     risk, held_out = np.nan, None
     if n_folds >= 2 and len(widths) * len(penalties) > 1:
         folds = list(split_folds(is_positive, n_folds, draw_seed(random)))

@@ -62,6 +62,7 @@ class Checkpoint:
         for index, entries in self.optimizer.state_dict()["state"].items():
             tensors |= {f"optimizer.{index}.{k}": v for k, v in entries.items()}
         tensors |= {f"torch.{k}": state for k, state in enumerate(_get_torch_states())}
+        # numpy's states hold integers beyond 64 bits, which JSON can write and tensors cannot.
         random: list[Any] = []
         for k, generator in enumerate(self.generators):
             if isinstance(generator, torch.Generator):
@@ -91,6 +92,7 @@ class Checkpoint:
             raise ValueError(
                 f"{str(self.path)!r} is not a checkpoint of a training; name another file."
             ) from error
+        # Another seed, setting or row would quietly end in a mixture of two trainings.
         if values["identity"] != self.identity:
             raise ValueError(
                 f"{str(self.path)!r} is the checkpoint of a training with other parameters or "

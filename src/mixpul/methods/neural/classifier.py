@@ -221,6 +221,7 @@ class NeuralPUClassifier(PUClassifier):
         )
         joint = JointObjective(objectives, self._choose_precision(objectives[0].member, rows))
         checkpoint = self._open_checkpoint(objectives, X, is_positive, optimizer, average)
+        # Resuming also sets the state of torch, so nothing may be drawn between here and training.
         history = [] if checkpoint is None else checkpoint.resume()
         joint.resume(len(history) * len(joint))
 
@@ -269,9 +270,10 @@ class NeuralPUClassifier(PUClassifier):
         # A step into infinity may come last, when no loss is computed any more.
         if np.isnan(score_rows(self.net_, rows, members[0].seen[:100])).any():
             raise TrainingDiverged(f"Training diverged: scores are NaN. {WAY_OUT}")
+        # Scored once more: averages and mirror images have changed the networks since then.
         held_out = score_held_out(nets, [member.held_out for member in members], rows, n_rows)
         if len(members) > 1:
-            self.oof_scores_ = held_out.scores.copy()
+            self.oof_scores_ = held_out.scores.copy()  # shifted later, with the threshold
             self.oof_folds_ = np.empty(n_rows, dtype=np.int32)
             for k, member in enumerate(members):
                 self.oof_folds_[member.held_out.numpy()] = k

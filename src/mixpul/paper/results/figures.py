@@ -122,6 +122,7 @@ def _join_panels(
     marks: bool = True,
 ) -> Figure:
     """Draw one chart for each data set, of the lines that have points, under one legend."""
+    # A method that was not run has no points, and no place in the legend either.
     drawn = {name: [line for line in lines if len(line.x)] for name, lines in drawn.items()}
     names = {line.series: line for lines in drawn.values() for line in lines}
     legend = charts.draw_legend([names[series] for series in sorted(names)], marks)

@@ -28,21 +28,24 @@ class Measure:
     sign: int
 
     def shown(self, value: float) -> float:
-        """The number as it is read."""
+        """Round to the number as it is read."""
+        # Plus zero: otherwise a tiny negative number is read as -0.000.
         return round(self.scale * value, self.digits) + 0.0
 
     def text(self, value: float) -> str:
+        """Write the number with its digits."""
         return f"{self.shown(value):.{self.digits}f}"
 
     def signed(self, value: float) -> str:
+        """Write a difference with its sign, a true minus if it is negative."""
         return f"{self.shown(value):+.{self.digits}f}".replace("-", "−")
 
     def papers(self, value: float) -> str:
-        """With the two digits that the paper gives."""
+        """Write the number with the two digits that the paper has."""
         return f"{self.scale * value:.2f}"
 
     def against_paper(self, mean: float, published: float) -> int:
-        """1 if better, -1 if worse, 0 if the same at the two digits of the paper."""
+        """Return 1 if better, -1 if worse, 0 if the same at the two digits of the paper."""
         # Numbers are rounded before they are compared: 0.7 * 100 is not 70.
         difference = round(self.scale * mean, 2) - round(self.scale * published, 2)
         return self.sign * int(np.sign(round(difference, 6)))

@@ -109,6 +109,7 @@ class Section:
         for method, rank in sorted(ranks.items(), key=lambda item: item[1]):
             mean = float(np.mean([self.cells[d, method, v].mean for d, v in settings]))
             times = [r["fit_seconds"] for r in self.records if r["method"] == method]
+            # None: a killed training was taken up again, and nobody timed the whole of it.
             timed = [seconds for seconds in times if seconds is not None]
             rows.append(
                 Overall(

@@ -742,7 +742,7 @@ def test_without_pillow_the_way_to_get_it_is_named(work, tmp_path):
     )  # fmt: skip
     assert done.returncode == 1
     assert_one_sentence(done.stderr.decode())
-    assert 'pip install "mixpul[pictures]"' in done.stderr.decode()
+    assert 'pip install "mixpul[images]"' in done.stderr.decode()
 
 
 # -- the page -------------------------------------------------------------------------------
