@@ -214,6 +214,9 @@ def is_images(X: Any) -> bool:
     return isinstance(X, np.ndarray) and X.dtype == np.uint8 and X.ndim == 4
 
 
+is_pictures = is_images  # its former name
+
+
 def from_bytes(x: Tensor) -> Tensor:
     """Pixels as numbers around 0, of variance about 1 in natural images.
 
