@@ -33,7 +33,7 @@ MODULES = {name_module(path): path for path in ROOT.rglob("*.py")}
 TREES = {name: ast.parse(path.read_text()) for name, path in MODULES.items()}
 # Where the names live that `mixpul` itself offers, so that a detour over the door counts.
 BEHIND_THE_DOOR = {
-    f"mixpul.{name}": place.partition(":")[0] for name, place in METHODS.places_of_classes().items()
+    f"mixpul.{name}": place.partition(":")[0] for name, place in METHODS.locate_classes().items()
 } | {"mixpul.load": "mixpul.persistence", "mixpul.save": "mixpul.persistence"}
 
 

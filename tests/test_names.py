@@ -32,8 +32,8 @@ def test_every_name_leads_to_something_that_can_be_called(registry):
 def test_the_public_names_are_those_of_the_registry():
     import mixpul
 
-    assert set(METHODS.class_names()) <= set(mixpul.__all__)
-    assert all(getattr(mixpul, name) in METHODS.values() for name in METHODS.class_names())
+    assert set(METHODS.list_class_names()) <= set(mixpul.__all__)
+    assert all(getattr(mixpul, name) in METHODS.values() for name in METHODS.list_class_names())
 
 
 def test_looking_at_names_imports_nothing_heavy():

@@ -36,7 +36,7 @@ __version__ = "0.1.0"
 __path__.append(str(Path(__file__).parent / "_moved"))
 
 # Imported on first use: torch takes seconds, which `mixpul --help` should not.
-_OBJECTS = METHODS.places_of_classes() | {
+_OBJECTS = METHODS.locate_classes() | {
     "load": "mixpul.persistence:load",
     "save": "mixpul.persistence:save",
 }

@@ -34,7 +34,7 @@ class Registry(MutableMapping[str, Any]):
     Examples
     --------
     >>> from mixpul._names import METHODS
-    >>> METHODS["vpu"].__name__, METHODS.class_names()[:2]
+    >>> METHODS["vpu"].__name__, METHODS.list_class_names()[:2]
     ('VPUClassifier', ['MixPULClassifier', 'NNPUClassifier'])
     """
 
@@ -60,11 +60,11 @@ class Registry(MutableMapping[str, Any]):
     def __repr__(self) -> str:
         return f"Registry({', '.join(self)})"
 
-    def class_names(self) -> list[str]:
+    def list_class_names(self) -> list[str]:
         """Names of the classes, in the order of the registry; imports nothing."""
-        return list(self.places_of_classes())
+        return list(self.locate_classes())
 
-    def places_of_classes(self) -> dict[str, str]:
+    def locate_classes(self) -> dict[str, str]:
         """From the name of a class to its place; imports nothing."""
         places = [place for place in self._places.values() if isinstance(place, str)]
         return {place.partition(":")[2]: place for place in places}

@@ -36,7 +36,7 @@ __all__ = ["FORMAT", "describe", "load", "save"]
 FORMAT = 1
 
 # The closed lists: a file may name these classes and no others.
-CLASSES = sorted(METHODS.class_names())
+CLASSES = sorted(METHODS.list_class_names())
 PARTS: dict[str, type[BaseEstimator]] = {
     cls.__name__: cls for cls in (*MINERS.values(), *PRIORS.values())
 }

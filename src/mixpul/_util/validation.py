@@ -27,8 +27,8 @@ __all__ = [
     "check_scores",
     "list_values",
     "name_columns",
-    "recipe",
     "split_labels",
+    "write_recipe",
 ]
 
 # Pairs of numbers of which everybody takes the larger one as positive; booleans are 0 and 1.
@@ -221,7 +221,7 @@ def name_columns(columns: list, most: int = 5) -> str:
     return f"column{'s' if len(columns) > 1 else ''} {listed}{more}"
 
 
-def recipe(model: BaseEstimator) -> str:
+def write_recipe(model: BaseEstimator) -> str:
     """Return the class and all parameters as text, the same for equal ones.
 
     Parameters that are None are left out: a new parameter leaves the text of old models as it was.

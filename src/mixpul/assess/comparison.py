@@ -20,7 +20,7 @@ from mixpul._util.files import write_whole
 from mixpul._util.json_values import to_plain
 from mixpul._util.progress import progress_bar
 from mixpul._util.random import number_folds
-from mixpul._util.validation import recipe, split_labels
+from mixpul._util.validation import split_labels, write_recipe
 from mixpul.assess.intervals import estimate_auc, estimate_auc_difference
 from mixpul.assess.models import choose_methods
 from mixpul.assess.out_of_fold import N_FOLDS, cross_validate
@@ -126,7 +126,7 @@ def compare(
     records = []
     with progress_bar(len(chosen) * n_parts, "methods", verbose, unit="fits") as advance:
         for name, classifier in chosen.items():
-            key = f"{__version__} {digest} {recipe(classifier)}"
+            key = f"{__version__} {digest} {write_recipe(classifier)}"
             record = keeper.read(name, key) if keeper else None
             if record is not None:
                 # A bar that skips what is there already would look stuck, then jump.

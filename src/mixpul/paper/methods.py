@@ -17,7 +17,7 @@ from mixpul import (
     VPUClassifier,
     WeightedSVMClassifier,
 )
-from mixpul._util.validation import recipe as write_recipe
+from mixpul._util.validation import write_recipe
 from mixpul.paper.baselines import ClassMeans, TunedLogisticRegression
 from mixpul.paper.names import (
     AS_PUBLISHED,

@@ -57,7 +57,7 @@ class Checkpoint:
     def save(self, history: list[dict[str, float]]) -> None:
         """Write the state after the epochs in `history`."""
         tensors = {f"nets.{k}": v for k, v in self.nets.state_dict().items()}
-        tensors |= {f"average.{k}": v for k, v in self.average.sums().items()}
+        tensors |= {f"average.{k}": v for k, v in self.average.get_sums().items()}
         tensors |= {f"more.{k}": v for k, v in self.tensors.items()}
         for index, entries in self.optimizer.state_dict()["state"].items():
             tensors |= {f"optimizer.{index}.{k}": v for k, v in entries.items()}
@@ -73,7 +73,7 @@ class Checkpoint:
         values = {
             "identity": self.identity,
             "history": history,
-            "average": self.average.values(),
+            "average": self.average.get_values(),
             "random": random,
         }
         # Cloned: networks may share tensors, which the format does not allow.

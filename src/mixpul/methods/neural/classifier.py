@@ -24,7 +24,7 @@ from mixpul._util.random import (
     hold_out,
     split_folds,
 )
-from mixpul._util.validation import Interval, StrOptions, recipe
+from mixpul._util.validation import Interval, StrOptions, write_recipe
 from mixpul.augment import AUGMENTATIONS, AugmentSpec, flips, make_augment
 from mixpul.base import HeldOut, PUClassifier
 from mixpul.methods.neural.checkpoint import Checkpoint, take_fingerprint
@@ -335,7 +335,7 @@ class NeuralPUClassifier(PUClassifier):
         own = clone(self).set_params(checkpoint=None, verbose=0)
         return Checkpoint(
             self.checkpoint,
-            f"{recipe(own)} {take_fingerprint(X, is_positive)}",
+            f"{write_recipe(own)} {take_fingerprint(X, is_positive)}",
             nn.ModuleList([nn.ModuleList([member.net for member in members]), *average.nets]),
             optimizer,
             average,

@@ -91,7 +91,7 @@ class EpochAverage:
         self._weight = 0.0
         # float64: with few positives dozens of nearly equal epochs add up.
         self._sums = [
-            {k: torch.zeros_like(v, dtype=torch.float64) for k, v in _floats(net).items()}
+            {k: torch.zeros_like(v, dtype=torch.float64) for k, v in _list_floats(net).items()}
             for net in nets
         ]
 
@@ -127,7 +127,7 @@ class EpochAverage:
         weight = math.exp(min(0.0, (value - self._best) / self._slack))
         self._weight = fade * self._weight + weight
         for net, sums in zip(self.nets, self._sums, strict=True):
-            for name, tensor in _floats(net).items():
+            for name, tensor in _list_floats(net).items():
                 sums[name].mul_(fade).add_(tensor, alpha=weight)
 
     def finish(self) -> None:
@@ -135,20 +135,20 @@ class EpochAverage:
         if self.patience is None:
             return
         for net, sums in zip(self.nets, self._sums, strict=True):
-            for name, value in _floats(net).items():
+            for name, value in _list_floats(net).items():
                 value.copy_(sums[name] / self._weight)
 
-    def sums(self) -> dict[str, Tensor]:
+    def get_sums(self) -> dict[str, Tensor]:
         """The weighted sums so far, of all networks."""
         return {f"{k}.{name}": v for k, sums in enumerate(self._sums) for name, v in sums.items()}
 
-    def values(self) -> dict[str, float]:
+    def get_values(self) -> dict[str, float]:
         """What else there is to remember, as plain numbers."""
         return {"n_epochs": self.n_epochs, "best": self._best, "weight": self._weight}
 
     def restore(self, sums: dict[str, Tensor], values: dict[str, float]) -> None:
-        """Go back to what `sums` and `values` gave."""
-        for name, value in self.sums().items():
+        """Go back to what `get_sums` and `get_values` gave."""
+        for name, value in self.get_sums().items():
             value.copy_(sums[name])
         self.n_epochs, self._best = int(values["n_epochs"]), values["best"]
         self._weight = values["weight"]
@@ -163,6 +163,6 @@ def score_held_out(nets: list[nn.Module], held_out: list[Tensor], rows: Rows, n:
     return HeldOut(scores, is_known)
 
 
-def _floats(net: nn.Module) -> dict[str, Tensor]:
+def _list_floats(net: nn.Module) -> dict[str, Tensor]:
     """The entries of the network's state that can be averaged; views, not copies."""
     return {k: v for k, v in net.state_dict().items() if v.is_floating_point()}
