@@ -25,4 +25,5 @@ def record_warnings() -> Iterator[list[str]]:
         found = [str(one.message) for one in caught if one.category is UserWarning]
         sentences += dict.fromkeys(found)
         for one in caught:
+            # With their own file and line: `warnings.warn` would name this one for all.
             warnings.warn_explicit(one.message, one.category, one.filename, one.lineno)

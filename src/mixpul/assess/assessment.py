@@ -230,16 +230,19 @@ def _judge(
     logits, scores = fitted.scores.astype(np.float64), fitted.shares
     with progress_bar(N_STEPS + rows.n_steps, "Judging", verbose, "steps") as advance:
         prior = estimate_priors(logits, is_positive, random, advance)
+        # The value that leaves a row of each class, with the error of the plain estimate.
         used = prior[prior["from"]]._replace(value=prior["used"])
         evidence = rows.gather_evidence(is_positive, fitted, random, advance)
         suggested = suggest_thresholds(is_positive, scores, used.value)
         curves = compute_curves(is_positive, scores, used, suggested, random)
+        # Read off the curve, so that it is one of its points like the other suggestions.
         recall = curves["recall"]["value"]
         suggested["recall_90"] = find_recall_threshold(curves["threshold"], recall, 0.9)
         advance({})
         checks = run_checks(is_positive, fitted, prior, evidence, rows.unit)
         advance({})
     return _Judged(
+        # By logits: in single precision all shares above a logit of 17 are 1, and tie.
         pu_auc=estimate_auc(is_positive, logits),
         prior=prior,
         corrected_auc=estimate_auc(is_positive, logits, used.value, used.se),

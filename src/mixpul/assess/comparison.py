@@ -179,6 +179,7 @@ def _try_method(
         scores, parts = cross_validate(
             classifier, rows, is_positive.astype(int), folds, advance=advance
         )
+        # As the file keeps them: a comparison that is taken up again ranks the same numbers.
         kept = scores.astype(np.float32)
         if not np.isfinite(kept).all():
             raise TrainingDiverged("Some scores are NaN or infinite.")

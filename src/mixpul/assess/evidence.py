@@ -50,6 +50,7 @@ def gather_evidence(
     `advance` is called once for each used column and twice more.
     """
     shuffled = score_shuffled(table, rows, is_positive, fitted, random, advance)
+    # Used columns only: what was dropped can no longer leak.
     leaking = leaks(frame[list(table.kinds_)], is_positive)
     advance({})
     simple_scores = score_simple_method(rows, is_positive, fitted.folds, random)

@@ -47,10 +47,12 @@ def bound_share(share: NDArray[np.float64], n: int) -> dict[str, NDArray]:
     middle = (share + Z**2 / (2 * n)) / (1 + Z**2 / n)
     reach = Z * np.sqrt(share * (1 - share) / n + Z**2 / (4 * n**2)) / (1 + Z**2 / n)
     low, high = np.maximum(middle - reach, 0.0), np.minimum(middle + reach, 1.0)
+    # Rounding may put a share of 0 or 1 just outside its own interval.
     return {"value": share, "low": np.minimum(low, share), "high": np.maximum(high, share)}
 
 
 def bound_draws(values: NDArray[np.float64], drawn: NDArray[np.float64]) -> dict[str, NDArray]:
     """Return the interval of values that were resampled; `drawn` has a row for each resample."""
     low, high = np.quantile(drawn, [(1 - LEVEL) / 2, (1 + LEVEL) / 2], axis=0)
+    # All draws may lie on one side of the value; readers expect it inside its interval.
     return {"value": values, "low": np.minimum(low, values), "high": np.maximum(high, values)}

@@ -61,7 +61,7 @@ def choose_methods(
 
 
 def write_settings(classifier: Any) -> dict[str, Any]:
-    """Return the parameters as plain values, or as text where they are none."""
+    """Return the parameters as plain values, or as text where they are not plain."""
     plain = (str, int, float, bool, type(None))
     return {
         # By name: the text of a function holds its address, another one in each process.
@@ -86,7 +86,7 @@ def _check_classifier(model: Any, names: Iterable[str]) -> None:
 
 
 def _copy_seeded(model: Any, seed: int) -> Any:
-    """Return an unfitted copy, with a seed if it has none: the same seed, the same scores."""
+    """Return an unfitted copy, seeded if it has no seed, so that its scores can be repeated."""
     copy = clone(model)
     own = copy.get_params(deep=False)
     if "random_state" not in own:

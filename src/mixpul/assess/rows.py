@@ -36,7 +36,7 @@ def prepare_rows(
 
 
 def check_rows(rows: Any, is_positive: NDArray[np.bool_]) -> None:
-    """Refuse labels of another length, and too few rows to hold some out."""
+    """Refuse labels of another length, and too few rows to hold any out."""
     if len(rows) != len(is_positive):
         raise MixpulError(
             f"X and is_positive must have one entry per row; got {len(rows)} rows and "

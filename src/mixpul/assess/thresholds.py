@@ -37,6 +37,7 @@ def suggest_thresholds(
         by_prior = prior_threshold(is_positive, scores, prior)
         by_f1 = best_threshold(is_positive, scores, prior, metric="f1")
     suggested = {"default": 0.5, "prior": by_prior, "f1": by_f1}
+    # A threshold below all scores is -inf, which a slider and JSON do not have.
     return {name: min(max(threshold, 0.0), 1.0) for name, threshold in suggested.items()}
 
 
@@ -77,8 +78,8 @@ def compute_curves(
     """Return recall, flagged share, precision and F1 at 200 thresholds, each with a band.
 
     The thresholds divide the rows into groups. A resample of the rows is a multinomial draw of
-    the sizes of these groups, so it costs the same for any number of rows, and gives all points
-    of a curve together.
+    the sizes of these groups, so it costs the same for any number of rows, and yields all
+    points of a curve together.
     """
     thresholds = _place_thresholds(is_positive, scores, suggested)
     counts = [
@@ -121,6 +122,7 @@ def _place_thresholds(
     thresholds, recall = list_thresholds(scores.astype(np.float64), is_positive)
     # From the highest threshold down: the first that reaches the recall.
     by_recall = thresholds[[int(np.argmax(recall >= share)) for share in wanted]]
+    # Midway through each step: at the end of the last one nothing would be flagged.
     by_rows = np.quantile(scores[~is_positive], wanted - 0.5 / N_STEPS)
     by_score = np.linspace(0, 1, N_THRESHOLDS - 2 * N_STEPS - len(suggested))
     chosen = np.concatenate([np.clip(by_recall, 0, 1), by_rows, list(suggested.values()), by_score])

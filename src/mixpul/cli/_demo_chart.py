@@ -17,6 +17,7 @@ def draw_chart(model: Pipeline, mails: Mails) -> bytes:
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 
+    # Not pyplot: it would keep the figure, and might ask for a screen.
     figure = Figure(figsize=(13, 4), layout="constrained")
     seen, hidden, curves = figure.subplots(1, 3)
     held_out = 1 / (1 + np.exp(-model[-1].oof_scores_))

@@ -99,6 +99,7 @@ def load_table_model(path: Path) -> tuple[Pipeline, dict[str, Any]]:
     """Return the pipeline of a model file, and what the file knows of its fit."""
     pipeline = load(path)
     info = describe(path)["info"]
+    # Asked first: an image model is not a pipeline either, and this message helps more.
     if "pictures" in info:
         raise ValueError(
             f"{str(path)!r} was fitted on images and does not take tables; score a folder of "

@@ -21,6 +21,7 @@ __all__ = [
 
 def say(text: Any) -> None:
     """Print a line with rich's markup, or one of rich's tables, on standard output."""
+    # Text is not wrapped, so paths and commands can be copied; tables fit the terminal.
     Console(highlight=False, soft_wrap=isinstance(text, str)).print(text)
 
 
@@ -39,6 +40,7 @@ def print_json(content: Any) -> None:
     """Print `content` as JSON on standard output."""
     import json
 
+    # JSON has no NaN: a parser other than Python's would fail on it.
     print(json.dumps(content, indent=1, allow_nan=False))
 
 

@@ -20,14 +20,17 @@ def check_outputs(paths: Sequence[Path], inputs: Sequence[str], force: bool) -> 
                 f"There is no folder {str(path.parent)!r} to write {path.name!r} into; create it "
                 "first."
             )
+        # Before --force is looked at: not even that may replace an input.
         if path.exists() and any(os.path.exists(o) and path.samefile(o) for o in inputs):
             raise ValueError(
                 f"{str(path)!r} is an input of this command; name another file to write."
             )
+        # Files are written by renaming, which would replace a device such as /dev/null.
         if path.exists() and not stat.S_ISREG(path.stat().st_mode):
             raise ValueError(f"{str(path)!r} is a folder or a device; name a file to write.")
         if path.exists() and not force:
             raise FileExistsError(f"{str(path)!r} exists; pass --force to replace it.")
+        # The folder counts, not the file: a new file takes the place of the old one.
         if not os.access(path.parent, os.W_OK):
             raise PermissionError(f"The folder {str(path.parent)!r} is not writable.")
     if len({path.resolve() for path in paths}) < len(paths):
@@ -53,6 +56,7 @@ def explain_full_disk(
     try:
         yield
     except OSError as error:
+        # A quota and a limit on file sizes end a write in the same way as a full disk.
         if error.errno not in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG):
             raise
         reason = os.strerror(error.errno)

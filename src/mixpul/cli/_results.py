@@ -69,6 +69,7 @@ def assess_and_save(
             )
         with explain_full_disk(f"The assessment in {str(path)!r}", "Make room."):
             save(found.model, path, info=info | _describe_fit(found.to_dict()))
+    # Ctrl-C included: whoever stops the assessment should know that the model is there.
     except BaseException:
         if saved:
             note(f"The model {str(path)!r} is written, but without an assessment.")
@@ -77,7 +78,10 @@ def assess_and_save(
 
 
 def _describe_fit(content: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what the model file should know; no date and no path: equal models, equal files."""
+    """Return what the model file should know.
+
+    There is no date and no path in it, so that equal models have equal files.
+    """
     curves = content["thresholds"]
     return {
         "thresholds": {

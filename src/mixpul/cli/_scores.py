@@ -41,6 +41,7 @@ def write_scores(
 
     def count() -> Iterator[Any]:
         nonlocal n_rows, n_flagged
+        # Standard output may be where the scores go.
         with Console(stderr=True).status("Scoring") as status:
             for batch in batches:
                 n_rows += batch.num_rows

@@ -26,7 +26,7 @@ def make_classifier(
     defaults: Mapping[str, Any],
     set_otherwise: Mapping[str, str],
 ) -> Any:
-    """Return the method with its `defaults` and, above them, what was said by --set.
+    """Return the method with its `defaults`, overridden by what --set says.
 
     A setting in `set_otherwise` is refused with the sentence it has there.
     """
@@ -34,6 +34,7 @@ def make_classifier(
     values = parse_settings(settings or (), METHODS[method]().get_params(), refused)
     classifier = METHODS[method](**(dict(defaults) | values), random_state=seed)
     try:
+        # Now, not at the fit: a wrong value should not cost the reading of a large table.
         classifier._validate_params()
     except ValueError as error:
         raise typer.BadParameter(f"--set: {error}") from None
@@ -53,6 +54,7 @@ def parse_settings(
             raise typer.BadParameter(f"--set {name}: {refused[name]}.")
         check_choice(name, known, "setting")
         try:
+            # Literals only: nothing that is typed here is ever run.
             values[name] = ast.literal_eval(text)
         except (ValueError, SyntaxError):
             values[name] = text

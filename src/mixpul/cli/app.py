@@ -53,11 +53,13 @@ def main() -> None:
     try:
         app()
     except KeyboardInterrupt:
+        # What shells expect of a program that Ctrl-C has stopped.
         sys.exit(130)
     except BrokenPipeError:
         # The reader has gone, as `head` does; Python would complain again when it ends.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(1)
+    # What bad input raises; anything else is a bug of ours and keeps its traceback.
     except (ValueError, FloatingPointError, OSError, ImportError) as error:
         # Files of ours that do not fit are named where they are written.
         is_full = getattr(error, "errno", None) == errno.ENOSPC

@@ -73,6 +73,7 @@ def compare(
             command = quote_command([*words, "--method", content["recommended"]])
             say(escape(f"Next: {command}"))
     if content["recommended"] is None:
+        # Scripts see that every method failed, although the results were written.
         raise typer.Exit(1)
 
 
@@ -141,6 +142,7 @@ def _repeat_options(*groups: TableOptions | Reading) -> list[str]:
             option = "--" + name.removesuffix("_column").replace("_", "-")
             if value is True:
                 words.append(option)
+            # Joined by commas, since these options are given once; `parse_names` reads the quotes.
             elif name in ("drop", "keep", "categorical") and value:
                 words += [option, ",".join(f'"{one}"' if "," in one else one for one in value)]
             elif isinstance(value, list):

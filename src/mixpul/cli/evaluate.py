@@ -57,6 +57,7 @@ class LabelOptions(NamedTuple):
         label = self.label or info.get("label")
         if label is None:
             raise typer.BadParameter("The model file does not name a label column; give --label.")
+        # Another column may mark its positives by another value.
         of_fit = info if label == info.get("label") else {}
         return FilledLabel(
             label,
@@ -154,6 +155,7 @@ class Truth(NamedTuple):
 
 def _find_kind(positive: Any) -> str:
     """Return what kind of column has this value for labeled positives."""
+    # Before numbers: in Python a bool is an int.
     if isinstance(positive, bool):
         return "boolean"
     return "number" if isinstance(positive, int | float) else "text"
@@ -171,6 +173,7 @@ def _read(
 
     kinds = {**kinds, label.column: label.kind}
     if truth.truth is not None:
+        # As text, so that it can be compared with what --truth-positive says.
         kinds[truth.truth] = "text"
     frame = read_table(table, kinds=kinds, **style.to_arguments())
     data = split_label(
@@ -196,6 +199,7 @@ def _split_truth(column: Any, options: TruthOptions) -> Truth:
             "gaps where the truth is not known."
         )
     value = find_positive(where, values, options.truth_positive, "--truth-positive")
+    # A comparison with pandas' NA is NA, which has no place in a mask.
     return Truth((column == value).fillna(False).to_numpy(dtype=bool), is_known)
 
 
@@ -248,6 +252,7 @@ def _measure_truth(
     from scipy.special import expit
     from sklearn import metrics
 
+    # Labeled rows are left out: precision and prior from PU labels concern unlabeled rows.
     is_judged = truth.is_known & ~is_positive
     scores, is_true = expit(logits[is_judged]), truth.is_true[is_judged]
     is_flagged = scores > threshold

@@ -47,6 +47,7 @@ def fit(
 
     set_otherwise = {"pos_label": "use --positive"}
     classifier = make_classifier(method, settings, seed, defaults={}, set_otherwise=set_otherwise)
+    # Before the table is read: a fit may take long, and its result must have a place.
     check_outputs(outputs.list_files(), [table], outputs.force)
     with speak_warnings() as spoken:
         data = read_labeled_table(table, options, reading)

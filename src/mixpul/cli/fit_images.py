@@ -108,6 +108,7 @@ def _set_epochs(classifier: Any, data: "LabeledImages", settings: list[str] | No
     """Train as long as the number of images asks for, unless --set says how long."""
     from mixpul.images.defaults import count_image_epochs
 
+    # Only now: settings are checked before the images are read and counted.
     if any(setting.startswith("n_epochs=") for setting in settings or ()):
         return
     n_epochs = count_image_epochs(
@@ -126,6 +127,7 @@ def _describe_source(
     from mixpul.cli._inputs import quote_command
 
     return Source(
+        # Resolved, because the name of '.' is empty.
         name=f"{positive.resolve().name} and {unlabeled.resolve().name}",
         fingerprint=data.fingerprint,
         command=quote_command(),
@@ -142,5 +144,6 @@ def _make_thumbnails(content: Mapping[str, Any], unlabeled: Path) -> dict[str, s
     from mixpul.images import make_thumbnails
 
     names = [entry["id"] for entry in content["top"] + content["bottom"]]
+    # From the files again: images of --size may be too small for the eye.
     made = make_thumbnails(unlabeled / name for name in names)
     return {name: one for name, one in zip(names, made, strict=True) if one is not None}

@@ -78,6 +78,7 @@ def choices_option(known: Iterable[str]) -> Any:
             raise typer.BadParameter(f"The list is empty; name some of {', '.join(known)}, or all.")
         for name in names:
             check_choice(name, known, "choice")
+        # A name given twice is run once.
         return list(dict.fromkeys(names))
 
     about = f"Some of {', '.join(known)}; or all."
@@ -101,6 +102,7 @@ def parse_threshold(text: str) -> float | str:
     try:
         if text == "prior" or (name == "recall" and sign and 0 < float(number) <= 1):
             return text
+        # NaN is refused as well: no comparison with it holds.
         if 0 <= float(text) <= 1:
             return float(text)
     except ValueError:
@@ -174,7 +176,7 @@ READING = "How CSV files are written"
 
 
 class Reading(NamedTuple):
-    """How CSV files are written, as far as it was said."""
+    """How CSV files are written, as far as the user has said it."""
 
     delimiter: Annotated[
         str | None,
@@ -244,6 +246,7 @@ def expand_groups(command: Callable[..., None]) -> Callable[..., None]:
     ['table', 'delimiter', 'encoding', 'decimal', 'missing']
     """
     declared = inspect.signature(command).parameters
+    # NamedTuple is not a real base class, so `issubclass` cannot ask for it; `_fields` can.
     groups: dict[str, Any] = {
         name: parameter.annotation
         for name, parameter in declared.items()
@@ -265,5 +268,6 @@ def expand_groups(command: Callable[..., None]) -> Callable[..., None]:
     # By keyword, so that those without a default may follow those with one.
     options = [option.replace(kind=inspect.Parameter.KEYWORD_ONLY) for option in options]
     run.__signature__ = inspect.Signature(options)  # type: ignore[attr-defined]
+    # Typer reads these as well, and `wraps` has copied those of the command, with its groups.
     run.__annotations__ = {option.name: option.annotation for option in options}
     return run

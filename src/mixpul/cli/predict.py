@@ -32,6 +32,7 @@ def predict(
     threshold = None if asked is None else find_threshold(asked, info)
     style = reading.fill_from(info.get("reading", {})).to_arguments()
     keep = _choose_id(table, id_column, info, style)
+    # As text, so that an id such as 007 keeps its zeros; columns of the model keep their kind.
     kinds = {name: "text" for name in keep} | pipeline[0].kinds_
     rows = stream_table(table, kinds=kinds, **style)
     scored = score_stream(pipeline, rows, keep=keep, threshold=threshold)

@@ -36,6 +36,7 @@ def predict_images(
     info = describe(model)["info"]
     asked = outputs.threshold
     threshold = None if asked is None else find_threshold(asked, info)
+    # A model that was saved from Python does not say what to do with other sizes.
     parts = stream_images(folder, size=size, odd=info.get("pictures", {}).get("odd", "resize"))
     skipped: list[dict[str, str]] = []
     write_scores(
@@ -84,6 +85,7 @@ def _score(
     for part in parts:
         note_skipped(part.skipped)
         skipped += [one._asdict() for one in part.skipped]
+        # All files of the last part may have been skipped.
         if part.names:
             names = {"picture": pa.array(part.names)}
             yield make_scored_batch(names, classifier.decision_function(part.pixels), threshold)

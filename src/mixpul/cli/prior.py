@@ -93,6 +93,7 @@ def judge_agreement(priors: Mapping[str, float]) -> tuple[bool | None, str]:
     lowest, *_, highest = sorted(priors, key=lambda name: priors[name])
     low, high = priors[lowest], priors[highest]
     span = f"from {low:.3g} ({lowest}) to {high:.3g} ({highest})"
+    # For small shares a factor would be too strict, for large ones a difference.
     if high - low <= 0.05 or high <= 1.5 * low:
         return True, f"They agree: {span}."
     return False, (

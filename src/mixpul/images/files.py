@@ -40,6 +40,7 @@ def read_files(paths: list[Path], size: int, odd: str) -> list[Reading]:
     """Read files side by side, which saves time: decoders release Python's lock."""
     with (
         warnings.catch_warnings(),
+        # joblib counts the cores that a container allows, not those of the machine.
         ThreadPoolExecutor(cpu_count(), "image") as pool,
     ):
         # Pillow warns of large images and odd headers; it refuses what it cannot read.
@@ -50,6 +51,7 @@ def read_files(paths: list[Path], size: int, odd: str) -> list[Reading]:
 def _read_file(path: Path, size: int, odd: str) -> Reading:
     PIL = import_pillow()
     try:
+        # Before it is opened: a pipe without a writer would block for ever.
         if not path.is_file():
             return Reading(reason="is not a file but a broken link, a pipe or the like")
         with path.open("rb") as file:
@@ -58,6 +60,7 @@ def _read_file(path: Path, size: int, odd: str) -> Reading:
                 return Reading(reason="is empty")
             file.seek(0)  # hashing has read the file to its end
             with PIL.Image.open(file, formats=FORMATS) as image:
+                # Noted before `draft`, which changes the size.
                 width, height = image.size
                 is_odd = image.size != (size, size)
                 if is_odd and odd == "skip":
@@ -82,11 +85,13 @@ def _convert_to_rgb(image: Any) -> Any:
     is_16_bit = image.mode.startswith("I;16") or (image.mode == "I" and image.format == "PNG")
     if image.mode in ("I", "F") and not is_16_bit:
         raise ValueError("its pixels are 32-bit numbers without a range; save it with 8 or 16 bits")
+    # Only now: the copy made here has lost its format, which was asked for above.
     image = PIL.ImageOps.exif_transpose(image)
     # Pillow would clip 16 bits to 255 instead of scaling them.
     if is_16_bit:
         image = PIL.Image.fromarray((np.asarray(image) >> 8).astype(np.uint8))
     elif image.mode in ("LA", "PA", "RGBA", "RGBa") or "transparency" in image.info:
+        # Straight to RGB would show whatever colour is hidden behind transparent pixels.
         image = image.convert("RGBA")
         white = PIL.Image.new("RGBA", image.size, "white")
         image = PIL.Image.alpha_composite(white, image)
@@ -102,4 +107,5 @@ def _resize(image: Any, size: int) -> Any:
     left, top = (width - side) // 2, (height - side) // 2
     bicubic = import_pillow().Image.Resampling.BICUBIC
     box = (left, top, left + side, top + side)
+    # The gap makes large reductions much faster: pixels are averaged before the fine step.
     return image.resize((size, size), bicubic, box, reducing_gap=2.0)

@@ -64,7 +64,7 @@ def label_images(
 ) -> LabeledImages:
     """Read a folder of known positives and one of unlabeled images.
 
-    A file that is in both counts as positive only; so the folder of positives may lie within the
+    A file that is in both counts as positive only, so the folder of positives may lie within the
     other one.
 
     Parameters
@@ -124,6 +124,7 @@ def label_images(
 def _check_folders(positive: str | os.PathLike, unlabeled: str | os.PathLike) -> None:
     for folder in (positive, unlabeled):
         check_image_folder(folder)
+    # Not by text: links and relative paths give one folder several names.
     if os.path.samefile(positive, unlabeled):
         raise ValueError(
             f"{os.fspath(positive)!r} is given both as the folder of positives and as that of "

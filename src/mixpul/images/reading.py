@@ -189,6 +189,7 @@ def _name_file(path: Path, folder: str | os.PathLike) -> str:
 
 
 def _read_in_parts(paths: list[Path], size: int, odd: str) -> Iterator[Reading]:
+    # In parts, because `read_files` holds all of its results in memory.
     for start in range(0, len(paths), IMAGES_PER_PASS):
         yield from read_files(paths[start : start + IMAGES_PER_PASS], size, odd)
 

@@ -61,6 +61,7 @@ def _disarm(value: Any) -> Any:
     text = str(value)
     if not text.startswith(("=", "+", "-", "@", "\t", "\r")):
         return value
+    # A negative number begins with a minus sign, too, and should stay a number.
     try:
         float(text)
     except ValueError:

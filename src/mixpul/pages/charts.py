@@ -42,7 +42,7 @@ class Line:
 
 @dataclass(frozen=True)
 class _Scale:
-    """From numbers to pixels."""
+    """A map from numbers to pixels."""
 
     low: float
     high: float
@@ -112,12 +112,14 @@ def draw_lines(
     xs = [v for line in lines for v in line.x] + ([] if dashed_at is None else [dashed_at])
     if x_ticks is None:
         ticks = sorted(set(xs)) if log_x else choose_ticks(min(xs), max(xs))
+        # No tick beyond the last point: it would leave an empty strip on the right.
         x_ticks = [tick for tick in ticks if tick <= max(xs)]
     x = _Scale(*_widen(min(*x_ticks, *xs), max(*x_ticks, *xs)), LEFT, WIDTH - RIGHT, log_x)
     y = _Scale(y_ticks[0], y_ticks[-1], HEIGHT - BOTTOM, TOP)
     parts = [_draw_y_axis(y, y_ticks, y_label), _draw_x_axis(x, x_ticks, x_label)]
     if dashed_at is not None:
         parts.append(_draw_dashed(x(dashed_at), dashed_label))
+    # What comes later is drawn on top: bands must not cover lines.
     parts += [_draw_band(line, x, y) for line in lines]
     parts += [_draw_path(line, x, y, marks) for line in lines]
     if cursor_at is not None:
@@ -138,6 +140,7 @@ def draw_dots(
     The row with the number `emphasis` stands out.
     """
     ticks = choose_ticks(min(values), max(values))
+    # Ten pixels less than other charts: the number stands to the right of its dot.
     x = _Scale(ticks[0], ticks[-1], ROW_LEFT, WIDTH - RIGHT - 10)
 
     def draw(row: int, at: float) -> Markup:
@@ -243,9 +246,11 @@ def choose_ticks(low: float, high: float, about: int = 5) -> list[float]:
     low, high = _widen(low, high)
     rough = (high - low) / about
     power = 10.0 ** math.floor(math.log10(rough))
+    # Almost enough is enough: a rounding error must not lead to the next larger step.
     step = next(power * m for m in (1, 2, 2.5, 5, 10) if power * m >= rough * 0.999)
     # Rounded away: a hair's breadth above a tick is no reason for one more.
     first, last = math.floor(low / step + 1e-9), math.ceil(high / step - 1e-9)
+    # Rounded: 3 * 0.1 is not 0.3.
     return [round(k * step, 12) for k in range(first, last + 1)]
 
 
@@ -384,6 +389,7 @@ def _name_series(number: int) -> str:
 
 
 def _px(value: float) -> str:
+    # Nobody sees less than a tenth of a pixel, and more digits would only swell the page.
     return f"{value:.1f}".removesuffix(".0")
 
 

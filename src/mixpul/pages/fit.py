@@ -90,7 +90,7 @@ def render_fit_page(
 
 
 def _describe_data(assessment: AssessmentData) -> dict[str, Any]:
-    """What one row is called, and the columns there are."""
+    """Collect what one row is called, and which columns there are."""
     data, unit = assessment["data"], name_unit(assessment)
     is_images = unit == "image"
     columns = [] if is_images else data["columns"]
@@ -109,7 +109,7 @@ def _describe_data(assessment: AssessmentData) -> dict[str, Any]:
 
 
 def _describe_start(assessment: AssessmentData) -> dict[str, Any]:
-    """What the page shows before the slider is moved, and what it needs to move."""
+    """Collect what the page shows before the slider is moved, and what the slider needs."""
     start = find_start(assessment)
     return {
         "start": start,
@@ -124,7 +124,7 @@ def _describe_start(assessment: AssessmentData) -> dict[str, Any]:
 
 
 def _sort_checks(checks: Iterable[Mapping[str, str]]) -> list[Check]:
-    """Problems first."""
+    """Sort checks by urgency, problems first."""
     order = list(VERDICTS)
     found = [
         Check(c["verdict"], VERDICTS[c["verdict"]], c["name"], c.get("question", ""), c["text"])

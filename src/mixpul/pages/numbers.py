@@ -25,6 +25,7 @@ def format_percent(share: float | None) -> str:
     >>> format_percent(0.8125)
     '81.3\\xa0%'
     """
+    # A no-break space: the sign stays on the line of its number.
     return UNKNOWN if share is None else f"{_format_tenths(share)}\xa0%"
 
 

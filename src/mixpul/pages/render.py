@@ -50,4 +50,5 @@ def embed_json(content: Mapping[str, Any]) -> Markup:
 
 def typeset_terms(text: str) -> Markup:
     """Write names of loss terms as in formulas: L_U with a subscript."""
+    # Escaped first: only the tags added here are markup, whatever the text holds.
     return Markup(re.sub(r"\bL_([A-Z]+)", r"<i>L</i><sub>\1</sub>", str(escape(text))))

@@ -67,6 +67,7 @@ def perform(
     split = split_data(trial.dataset, trial.seed, trial.settings, data)
     method = find_method(trial.target, trial.method, trial.settings)
     model = method.build(trial.seed, split.pu.prior)
+    # Some methods have no epochs to shorten.
     if EPOCHS in trial.settings and "n_epochs" in model.get_params():
         model.set_params(n_epochs=trial.settings[EPOCHS])
     is_long = trial.target in METHODS_OF_CIFAR10

@@ -34,7 +34,7 @@ def reproduce(
     preset: str | None = None,
     shortened: dict[str, int] | None = None,
 ) -> int:
-    """Run what is left of a target into the folder `out`; return the number of failed trials."""
+    """Run the trials left of a target, write to `out`, and return the number of failed ones."""
     console = Console(highlight=False, soft_wrap=True)
     if preset is None and target in (EVERY_TARGET, *PRESETS.values()):
         preset = "paper" if torch.cuda.is_available() else "cpu"
@@ -74,6 +74,7 @@ def _keep_available(
     absent = set()
     for source in dict.fromkeys(find_source(trial.dataset) for trial in trials):
         try:
+            # Downloaded once, here: trials only read what is there.
             datasets.load(source, data=data, download=download)
         except datasets.DataNotAvailable as error:
             absent.add(source)

@@ -112,6 +112,7 @@ def run(
         # loses only what is under way, and another run may take what is not.
         parallel = Parallel(batch_size=1, pre_dispatch="n_jobs", return_as="generator_unordered")
         for record in parallel(_make_tasks(left, perform, folder)):
+            # Written here: the workers of a cluster need not see the folder.
             path = _locate_result(folder, record["target"], record["id"])
             write_whole(path, (json.dumps(record, indent=1) + "\n").encode())
             records.append(record)
@@ -130,6 +131,7 @@ def read_results(folder: str | os.PathLike, target: str) -> list[Record]:
             records[record["id"]] = record
     for path in sorted((folder / target).glob("*.json")):
         record = _parse_record(path.read_text(), str(path))
+        # A later failure does not undo a result that is there.
         if not has_failed(record) or record["id"] not in records:
             records[record["id"]] = record
     return [records[key] for key in sorted(records)]
@@ -258,6 +260,7 @@ def _use_workers(jobs: int, scheduler: str | None) -> Iterator[None]:
 def _parse_record(text: str, where: str) -> Record:
     try:
         record = json.loads(text)
+        # Looked up only to fail here, with the place, if they are missing.
         record["id"], record["target"]
     except (ValueError, KeyError, TypeError):
         raise MixpulError(

@@ -27,7 +27,7 @@ class Trial:
         What else tells trials of a target apart, such as ``{"c": 0.05}``.
     recipe : str
         All parameters of the method as text. Results of other recipes are other trials, so a
-        change of a default does not pass off old results as new.
+        changed default does not pass off old results as new.
     version : str
         Of the code.
 

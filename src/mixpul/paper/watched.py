@@ -19,11 +19,12 @@ LOOKS = 200
 class WatchedMixPUL(MixPULClassifier):
     """MixPUL that notes the error on given rows in the course of its training.
 
-    Nothing of it reaches the training.
+    The training is not affected by it.
     """
 
     def watch(self, X: NDArray, y: NDArray) -> Self:
         """Note the error on these rows from now on, in `curve`."""
+        # Not parameters: watching must not change the recipe, hence the id, of a trial.
         self._watched_X, self._watched_y = X, y
         self.curve: dict[str, list[float]] = {"step": [], "error": [], "student_error": []}
         return self
@@ -49,6 +50,7 @@ class WatchedObjective(MixPULObjective):
         super().after_step()
         self.n_steps += 1
         n_steps = len(self.member.batches) * self.method.n_epochs
+        # A short training may have fewer steps than looks.
         if self.n_steps % max(1, n_steps // LOOKS):
             return
         # Steps are counted per network; the curve is one list for all of them.

@@ -110,7 +110,7 @@ def compare_levels(
     ratio = float(levels[1] / levels[0])
 
     def is_ruled_out(fixed: float) -> bool:
-        """Whether the data fit much worse with this ratio (a test of the likelihood ratio)."""
+        """Tell whether the data fit much worse with this ratio (a likelihood-ratio test)."""
         starts = [np.append(free.x[:3], free.x[3:].max()), *_place_starts(4)]
         best = min(_fit(data, fixed, start).fun for start in starts)
         return 2 * (best - free.fun) > ENOUGH_DEVIANCE
@@ -118,6 +118,7 @@ def compare_levels(
     is_uneven = not 1 / UNEVEN_RATIO <= ratio <= UNEVEN_RATIO and is_ruled_out(
         UNEVEN_RATIO if ratio > 1 else 1 / UNEVEN_RATIO
     )
+    # Even only if large ratios are ruled out: with few rows none is, and that proves nothing.
     is_even = (
         1 / EVEN_RATIO < ratio < EVEN_RATIO
         and is_ruled_out(EVEN_RATIO)
@@ -154,6 +155,7 @@ def _loss(
         factor = np.ones(2)
     else:
         sides = np.ones((1, len(s)))
+        # The lower level is a share of the higher one, so that neither can exceed 1.
         factor = np.array([min(1.0, 1 / ratio), min(1.0, ratio)])
     levels = expit(theta[3:])
     rise = expit(a + np.exp(log_b) * s + shift * upper)
@@ -162,6 +164,7 @@ def _loss(
     chance = np.clip(chance, 1e-9, 1 - 1e-6)
     logits = log_odds + np.log(chance) - np.log1p(-chance)
     loss = -np.where(labeled > 0, log_expit(logits), log_expit(-logits)).sum()
+    # d logits / d log(chance) = 1 / (1 - chance), and log(chance) = log(rise) + log(level) + ...
     residual = (expit(logits) - labeled) / (1 - chance)
     in_rise = residual * (1 - rise)
     gradient = np.concatenate(

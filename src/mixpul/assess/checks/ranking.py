@@ -16,6 +16,7 @@ def check_better_than_chance(
     is_positive: NDArray[np.bool_], scores: NDArray, unit: str = "row"
 ) -> Check:
     """Compare the PU-AUC with chance, and look for scores that are all the same."""
+    # Only AUCs and doubts are used, which need no resamples; 2 is the least it takes.
     report = pu_report(is_positive, scores, threshold=0.5, n_bootstrap=2)
     # The number of positives has a check of its own.
     few = explain_few_positives(is_positive)

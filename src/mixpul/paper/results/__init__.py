@@ -1,7 +1,7 @@
 """Results of trials as a page to read, and as Markdown: our numbers beside the published ones.
 
 Nothing here runs a trial. Means, standard deviations (of the population: divided by the number of
-runs) and ranks are taken from the records alone, so the same results give the same page.
+runs) and ranks are taken from the records alone, so the same results lead to the same page.
 
 - `numbers`: means, ranks, and where a method loses
 - `sections`: one table or figure, its cells as text

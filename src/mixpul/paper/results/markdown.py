@@ -82,6 +82,7 @@ def render_quality_table(records: Iterable[Record]) -> str:
     section = Section(target, [r for r in keep_newest(records) if r["dataset"] in BUNDLED])
     ranks, compared = rank_methods(section.cells, target)
     methods = list(ranks) or list_methods(section.cells, target)
+    # The sort is stable: MixPUL comes first, the others keep their order.
     methods.sort(key=lambda name: not name.startswith(MIXPUL))
     # Broken at every space: the table is wide, its columns need not be.
     heads = [m.replace(" ", "<br>") + (" †" if m in section.told else "") for m in methods]

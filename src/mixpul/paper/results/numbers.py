@@ -102,7 +102,7 @@ def read_folder(folder: str | os.PathLike) -> dict[str, list[Record]]:
 
 
 def keep_newest(records: Iterable[Record]) -> list[Record]:
-    """Keep finished trials, in every cell only those made as the last one was.
+    """Keep finished trials; in every cell, only those made in the same way as its newest one.
 
     A cell whose method has changed since holds results of two recipes or versions; their mean
     would be that of neither. Shortened trials do not count.
@@ -115,6 +115,7 @@ def keep_newest(records: Iterable[Record]) -> list[Record]:
             cells.setdefault(key, []).append(record)
     kept = []
     for cell in cells.values():
+        # As text: dates in ISO format, all in UTC, sort by time.
         last = max(cell, key=lambda record: record["finished"])
         kept += [r for r in cell if _get_recipe(r) == _get_recipe(last)]
     return kept
@@ -203,10 +204,12 @@ def find_losses(records: Iterable[Record], target: Target, method: str = MIXPUL)
     found = []
     for dataset, value in list_settings(cells, target):
         own = scores.get((dataset, method, value), {})
+        # The method itself is among them; it is 0 ahead of itself and drops out below.
         rivals = [
             _compare_pairs(rival, scores.get((dataset, rival, value), {}), own)
             for rival in list_methods(cells, target)
         ]
+        # As shown: a difference that rounds to 0 is none to a reader.
         ahead = [rival for rival in rivals if measure.sign * measure.shown(rival.mean) > 0]
         if ahead:
             ahead.sort(key=lambda rival: -measure.sign * rival.mean)

@@ -242,7 +242,7 @@ def read_sections(folder: str | os.PathLike) -> list[Section]:
 
 
 def describe_provenance(sections: Sequence[Section]) -> dict[str, Any]:
-    """Sum up when, with what and how long the results were made."""
+    """Sum up when and with what the results were made, and how long that took."""
     done = [record for section in sections for record in section.records]
     failures = Counter(
         (r["target"], r["dataset"], r["method"], r["failure"])
