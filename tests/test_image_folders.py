@@ -232,6 +232,18 @@ def test_a_file_that_cannot_be_read_is_skipped_with_the_reason(tmp_path, what):
     assert re.search(reason, skipped.reason)
 
 
+def test_skipped_files_of_the_folder_one_is_in_have_its_name(tmp_path, monkeypatch):
+    for folder in ("known", "all"):
+        (tmp_path / folder).mkdir()
+        Image.new("RGB", (16, 16), "red" if folder == "all" else "blue").save(
+            tmp_path / folder / "a.png"
+        )
+    (tmp_path / "all" / "b.png").write_bytes(b"")
+    monkeypatch.chdir(tmp_path / "all")
+    (skipped,) = label_images(tmp_path / "known", ".", size=16).skipped
+    assert skipped.picture == "all/b.png"
+
+
 def test_what_is_no_file_and_what_may_not_be_read_is_skipped(tmp_path):
     picture().save(tmp_path / "good.png")
     (tmp_path / "broken-link.png").symlink_to(tmp_path / "nowhere")

@@ -209,6 +209,13 @@ def test_a_folder_of_failures_is_refused_with_the_first_one(tmp_path):
         report.render_paper_page(tmp_path)
 
 
+def test_a_folder_of_shortened_trials_is_refused(tmp_path):
+    short = record("MixPUL")
+    write(tmp_path, [short | {"settings": short["settings"] | {"subset": 100}}])
+    with pytest.raises(ValueError, match=r"shortened trials, which no report counts; run"):
+        report.render_paper_page(tmp_path)
+
+
 def test_real_trials_packed_or_not_give_the_same_page(tmp_path):
     trials = trials_of("uci", runs=2, only="dataset=titanic,method=class means")
     run(trials, perform, tmp_path)

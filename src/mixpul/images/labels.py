@@ -113,7 +113,8 @@ def label_images(
         n_repeated=len(digests) - len(set(digests)),
         n_resized=sum(known.is_resized) + int(np.sum(np.array(others.is_resized)[is_new])),
         skipped=[
-            Skipped(f"{Path(folder).name}/{name}", reason)
+            # Resolved, because the name of '.' is empty.
+            Skipped(f"{Path(folder).resolve().name}/{name}", reason)
             for folder, images in ((positive, known), (unlabeled, others))
             for name, reason in images.skipped
         ],

@@ -98,7 +98,17 @@ def read_folder(folder: str | os.PathLike) -> dict[str, list[Record]]:
             f"All {len(records)} trials in {str(folder)!r} failed; the first says: "
             f"{records[0]['failure']}"
         )
+    if all(has_failed(record) or is_shortened(record) for record in records):
+        raise MixpulError(
+            f"All results in {str(folder)!r} are of shortened trials, which no report counts; run "
+            f"`mixpul reproduce` without --{SUBSET} and --{EPOCHS}."
+        )
     return found
+
+
+def is_shortened(record: Record) -> bool:
+    """Tell whether a trial ran on some rows or for some epochs only."""
+    return bool(record["settings"].keys() & {SUBSET, EPOCHS})
 
 
 def keep_newest(records: Iterable[Record]) -> list[Record]:
@@ -109,7 +119,7 @@ def keep_newest(records: Iterable[Record]) -> list[Record]:
     """
     cells: dict[tuple[Any, ...], list[Record]] = {}
     for record in records:
-        if not has_failed(record) and not record["settings"].keys() & {SUBSET, EPOCHS}:
+        if not has_failed(record) and not is_shortened(record):
             settings = tuple(sorted(record["settings"].items()))
             key = (record["target"], record["dataset"], record["method"], settings)
             cells.setdefault(key, []).append(record)
