@@ -60,6 +60,7 @@ __all__ = sorted([*_OBJECTS, *_MODULES, "__version__"])
 def __getattr__(name: str) -> Any:
     if name in _OBJECTS:
         return find_object(_OBJECTS[name])
+    # `pictures` is a former name: it works, but is not listed.
     if name in (*_MODULES, "pictures"):
         return import_module(f"mixpul.{name}")
     raise AttributeError(f"module 'mixpul' has no attribute {name!r}")

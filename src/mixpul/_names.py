@@ -43,6 +43,7 @@ class Registry(MutableMapping[str, Any]):
 
     def __getitem__(self, name: str) -> Any:
         place = self._places[name]
+        # What was registered at run time may be the object itself.
         return find_object(place) if isinstance(place, str) else place
 
     def __setitem__(self, name: str, value: Any) -> None:
@@ -61,11 +62,11 @@ class Registry(MutableMapping[str, Any]):
         return f"Registry({', '.join(self)})"
 
     def list_class_names(self) -> list[str]:
-        """Names of the classes, in the order of the registry; imports nothing."""
+        """List the names of the classes, in the order of the registry; import nothing."""
         return list(self.locate_classes())
 
     def locate_classes(self) -> dict[str, str]:
-        """From the name of a class to its place; imports nothing."""
+        """Map the name of each class to its place; import nothing."""
         places = [place for place in self._places.values() if isinstance(place, str)]
         return {place.partition(":")[2]: place for place in places}
 

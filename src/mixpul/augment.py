@@ -17,7 +17,8 @@ AugmentSpec = str | Sequence[str] | Augment | None
 
 
 def flip(x: Tensor, generator: Generator) -> Tensor:
-    """Mirror every other image, left to right."""
+    """Mirror each image, left to right, with probability one half."""
+    # Drawn on the CPU, so that a seed means the same on every device; likewise below.
     mirrored = torch.rand(len(x), 1, 1, 1, generator=generator) < 0.5
     return torch.where(mirrored.to(x.device), x.flip(-1), x)
 
@@ -25,7 +26,9 @@ def flip(x: Tensor, generator: Generator) -> Tensor:
 def shift(x: Tensor, generator: Generator, share: float = 0.125) -> Tensor:
     """Move images by up to `share` of their size, up or down and sideways; edges are mirrored."""
     n, _, height, width = x.shape
+    # Mirroring an edge can add less than the whole image.
     most = [min(round(share * size), size - 1) for size in (height, width)]
+    # Channels last: the index below fetches whole pixels, in the layout convolutions like best.
     padded = pad(x, (most[1], most[1], most[0], most[0]), mode="reflect").permute(0, 2, 3, 1)
     top, left = (torch.randint(2 * m + 1, (n, 1), generator=generator) for m in most)
     rows = (top + torch.arange(height)).to(x.device)
@@ -42,6 +45,7 @@ def cutout(x: Tensor, generator: Generator, share: float = 0.25) -> Tensor:
         centre = torch.rand(n, 1, generator=generator) * size
         inside.append((torch.arange(size) + 0.5 - centre).abs() <= share * size / 2)
     square = inside[0][:, None, :, None] & inside[1][:, None, None, :]
+    # For images in bytes 0 is a medium grey, see `training.from_bytes`.
     return x.masked_fill(square.to(x.device), 0.0)
 
 
@@ -49,7 +53,7 @@ AUGMENTATIONS: dict[str, Augment] = {"flip": flip, "shift": shift, "cutout": cut
 
 
 def make_augment(augment: AugmentSpec) -> Augment | None:
-    """One function for a name, several names one after the other, or a function as it is.
+    """Make one function of a name, or of several names in turn; keep a function as it is.
 
     Examples
     --------
@@ -78,7 +82,7 @@ def make_augment(augment: AugmentSpec) -> Augment | None:
 
 
 def flips(augment: AugmentSpec) -> bool:
-    """Whether images are mirrored by name, so that the class of a mirror image is the same."""
+    """Whether mirroring is among the names, so that a mirror image is of the same class."""
     return augment is not None and not callable(augment) and "flip" in _list_names(augment)
 
 

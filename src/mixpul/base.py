@@ -22,7 +22,7 @@ from mixpul.training import is_images
 
 __all__ = ["HeldOut", "PUClassifier", "pick_shared"]
 
-# With fewer labeled positives a fit warns.
+# With fewer, results depend on which rows happen to be labeled, so a fit warns.
 LEAST_POSITIVES = 5
 
 
@@ -109,6 +109,7 @@ or array of shape (n_samples, channels, height, width)
     def predict(self, X: ArrayLike) -> NDArray:
         """Predict `classes_[1]`, the positive class, where the score is above 0."""
         scores = self.decision_function(X)
+        # Not by probabilities: in float32 the sigmoid of a tiny score above 0 is exactly 0.5.
         return self.classes_[(scores > 0).astype(int)]
 
     # -- what a method writes, or may write ---------------------------------------------------
@@ -153,6 +154,7 @@ or array of shape (n_samples, channels, height, width)
                 y,
                 reset=at_fit,
                 accept_sparse="csr",
+                # Images stay bytes, a quarter of the memory, until they are in a batch.
                 dtype=np.uint8 if is_images(X) else np.float32,
                 order="C",
                 allow_nd=True,

@@ -25,7 +25,7 @@ DENSE_PAIRS = 2**17
 
 
 def mix(a: Tensor, b: Tensor, weight: float | Tensor) -> Tensor:
-    r"""Mixup :math:`\lambda a + (1 - \lambda) b` (MixPUL, Mix).
+    r"""Compute the mixup :math:`\lambda a + (1 - \lambda) b` (MixPUL, Mix).
 
     `a` and `b` have one shape; `weight` is a number or broadcasts against them. A weight of 1
     returns `a` to the bit.
@@ -34,7 +34,7 @@ def mix(a: Tensor, b: Tensor, weight: float | Tensor) -> Tensor:
 
 
 def consistency(logits: Tensor, target: Tensor) -> Tensor:
-    r"""Mean of :math:`(\sigma(z) - y')^2` over rows (MixPUL, L_PN and L_U).
+    r"""Compute the mean of :math:`(\sigma(z) - y')^2` over rows (MixPUL, L_PN and L_U).
 
     `logits` and `target` are (n,); targets lie in [0, 1]. With a softmax over two outputs the
     same formula counts every row twice.
@@ -79,6 +79,7 @@ class _HingeBySorting(torch.autograd.Function):
         n, m = positive.numel(), unlabeled.numel()
         # u before a, and a stable sort: pairs exactly at the margin get slope 0 on both sides.
         line, order = torch.cat([unlabeled, positive - margin]).sort(stable=True)
+        # NaN is sorted last, so the last entry tells.
         if torch.isnan(line[-1]):
             raise ValueError("The pairwise margin loss got NaN scores.")
         is_positive = order >= m
@@ -140,15 +141,17 @@ def nnpu_risk(
     of_negatives = surrogate(-unlabeled).mean() - prior * surrogate(-positive).mean()
     value = of_positives + torch.where(of_negatives >= -beta, of_negatives, -beta)
     step = torch.where(of_negatives >= -beta, of_positives + of_negatives, -gamma * of_negatives)
+    # The value of the risk with the gradient of the step.
     return step + (value - step).detach()
 
 
 def variational_risk(positive: Tensor, everything: Tensor) -> Tensor:
     r"""Variational loss :math:`\log E[\Phi] - E_P[\log \Phi]` with :math:`\Phi = \sigma(z)`.
 
-    Of VPU (Chen 2020). `positive` (n,) are logits of positives, `everything` (m,) of rows in which
-    positives hide. Smallest
-    where :math:`\Phi` is proportional to P(y = 1 | x); its scale does not matter.
+    It is the loss of VPU (Chen 2020). `positive` (n,) are logits of positives, `everything` (m,) of
+    rows in which positives hide. It is smallest where :math:`\Phi` is proportional to
+    P(y = 1 | x); the scale of :math:`\Phi` does not matter.
     """
+    # In logs throughout: tiny values of Phi would round to 0.
     log_mean = torch.logsumexp(F.logsigmoid(everything), dim=0) - math.log(len(everything))
     return log_mean - F.logsigmoid(positive).mean()

@@ -78,6 +78,7 @@ class RandomMiner(BaseEstimator):
         """Return `n` distinct row numbers within `X_unlabeled`, in random order."""
         self._validate_params()
         _, unlabeled = _check_rows(X_positive, X_unlabeled, n)
+        # With one seed a smaller set is the head of a larger one, as with the other miners.
         return as_generator(self.random_state).permutation(unlabeled.shape[0])[:n]
 
 
@@ -181,6 +182,7 @@ class NTCMiner(BaseEstimator):
             min_samples_leaf=self.min_samples_leaf,
             class_weight="balanced_subsample",
             oob_score=True,
+            # A number, because scikit-learn takes no Generator.
             random_state=int(as_generator(self.random_state).integers(2**31)),
             n_jobs=self.n_jobs,
         )
@@ -235,7 +237,7 @@ def _as_matrix(X: Any) -> Any:
 
 
 def _average_distances(positive: Any, unlabeled: Any, memory: float) -> NDArray[np.float64]:
-    """Mean Euclidean distance of each unlabeled row to the positives, within `memory` bytes."""
+    """Return each unlabeled row's mean distance to the positives, within `memory` bytes."""
     centre = positive.mean(axis=0, dtype=np.float64)
     positive = _centre(positive, centre)
     # Room for three: a sparse product may be built before the dense matrix of distances.
@@ -247,7 +249,7 @@ def _average_distances(positive: Any, unlabeled: Any, memory: float) -> NDArray[
 
 
 def _centre(rows: Any, centre: NDArray[np.float64]) -> Any:
-    """Rows in double precision, around `centre` unless that would fill a sparse matrix.
+    """Return rows in double precision, around `centre` unless that would fill a sparse matrix.
 
     The distances come from a matrix product, which loses digits far from the origin.
     """
@@ -265,5 +267,6 @@ def _score_out_of_bag(forest: Any, positive: Any, unlabeled: Any) -> NDArray[np.
         warnings.filterwarnings("ignore", message="Some inputs do not have OOB scores")
         forest.fit(rows, is_positive)
     shares = forest.oob_decision_function_[n_positive:]
+    # scikit-learn leaves zeros where every tree has seen the row; nothing says it is negative.
     was_scored = shares.sum(axis=1) > 0
     return np.where(was_scored, shares[:, 1], np.inf)

@@ -1,4 +1,4 @@
-"""Networks that give one logit per row, and the teacher that follows a student."""
+"""Networks that return one logit per row, and the teacher that follows a student."""
 
 import copy
 from collections.abc import Callable, Iterable, Sequence
@@ -53,7 +53,7 @@ class MLP(nn.Module):
 
 
 class SkipMLP(nn.Module):
-    """An MLP and a linear model side by side, their logits added; both give 0 at first.
+    """An MLP and a linear model side by side, their logits added; both return 0 at first.
 
     The first steps then follow the difference of the class means, about the best one can do with
     a handful of positives; the hidden layers take over as evidence comes in. So one network
@@ -71,6 +71,7 @@ class SkipMLP(nn.Module):
         super().__init__()
         self.linear = MLP(shape, ())
         self.deep = MLP(shape, widths)
+        # The last layers only: with all weights at 0 the hidden layers would never get a gradient.
         for path in (self.linear, self.deep):
             for parameter in path.layers[-1].parameters():
                 nn.init.zeros_(parameter)
@@ -102,6 +103,7 @@ class AllConv13(nn.Module):
         ):  # fmt: skip
             layers += make_convolution(n_channels, n_out, size, stride)
             n_channels = n_out
+        # Rounded up, as strided convolutions with padding do.
         n_flat = 10 * -(-height // 4) * -(-width // 4)
         self.layers = nn.Sequential(*layers, MLP((n_flat,), (1000, 1000)))
 
@@ -148,7 +150,7 @@ class SmallConv(nn.Module):
 
 
 def make_convolution(n_in: int, n_out: int, size: int, stride: int) -> list[nn.Module]:
-    """A convolution that keeps the size up to its stride, batch norm, ReLU."""
+    """Make a convolution that keeps the size up to its stride, then batch norm and ReLU."""
     return [
         nn.Conv2d(n_in, n_out, size, stride, padding=size // 2),
         nn.BatchNorm2d(n_out),
@@ -167,7 +169,7 @@ def check_image_shape(shape: tuple[int, ...], net: str) -> tuple[int, int, int]:
 
 
 def make_linear(shape: tuple[int, ...]) -> nn.Module:
-    """A network without hidden layers: logistic regression."""
+    """Make a network without hidden layers: logistic regression."""
     return MLP(shape, ())
 
 
@@ -203,7 +205,7 @@ def _build(net: NetSpec, shape: tuple[int, ...]) -> nn.Module:
 
 
 class OneLogit(nn.Module):
-    """A user's network, checked to give one logit per row."""
+    """A user's network, checked to return one logit per row."""
 
     def __init__(self, net: nn.Module) -> None:
         super().__init__()
@@ -211,6 +213,7 @@ class OneLogit(nn.Module):
 
     def forward(self, x: Tensor) -> Tensor:
         out = self.net(x)
+        # Otherwise two outputs per row would quietly become twice as many logits.
         if out.shape not in {(len(x),), (len(x), 1)}:
             raise ValueError(
                 f"The network must give one logit per row, shape ({len(x)},) or ({len(x)}, 1); "
@@ -278,6 +281,7 @@ class Teacher:
         """Move towards the student; call after each optimiser step."""
         self.n_steps += 1
         decay = min(1 - 1 / (self.n_steps + 1), self.decay)
+        # One call for all tensors: on small networks calls cost more than arithmetic.
         torch._foreach_lerp_(self._averages, self._followed, 1 - decay)
         for mine, theirs in self._copies:
             mine.copy_(theirs)

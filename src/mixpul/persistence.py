@@ -113,7 +113,7 @@ def save(
         "table": table,
     }
     description["sha256"] = checksum(tensors, description)
-    # One entry of metadata: several come in random order, and equal models give unequal files.
+    # One entry of metadata: several come in random order, and equal models would differ.
     write_whole(path, to_bytes(tensors, {"mixpul": json.dumps(description)}))
 
 
@@ -159,6 +159,7 @@ def load(path: str | os.PathLike, **params: Any) -> PUClassifier | Pipeline:
             if description.get("table") is None
             else _build_pipeline(model, description["table"])
         )
+    # A checksum can be right and the content still not add up: anyone can compute one.
     except (KeyError, TypeError, AttributeError, ValueError, RuntimeError) as error:
         reason = str(error).splitlines()[0] if str(error) else type(error).__name__
         raise ValueError(
@@ -211,7 +212,7 @@ def describe(path: str | os.PathLike) -> dict[str, Any]:
 
 
 def _read(path: str | os.PathLike) -> tuple[dict[str, torch.Tensor], dict[str, Any]]:
-    """The content of a file, if it is whole."""
+    """Return the content of a file, if it is whole."""
     tensors, description, _ = _open(path, with_tensors=True)
     if description.pop("sha256", None) != checksum(tensors, description):
         raise ValueError(f"{os.fspath(path)!r} is broken: its content does not match its checksum.")
@@ -221,7 +222,7 @@ def _read(path: str | os.PathLike) -> tuple[dict[str, torch.Tensor], dict[str, A
 def _open(
     path: str | os.PathLike, with_tensors: bool
 ) -> tuple[dict[str, torch.Tensor], dict[str, Any], dict[str, tuple[str, list[int]]]]:
-    """The tensors if asked for, the description, and type and shape of each tensor."""
+    """Return the tensors if asked for, the description, and each tensor's type and shape."""
     name = os.fspath(path)
     if not os.path.isfile(name):
         raise FileNotFoundError(f"There is no model file {name!r}.")
@@ -253,7 +254,7 @@ def _open(
 
 
 def checksum(tensors: dict[str, torch.Tensor], description: dict[str, Any]) -> str:
-    """Tell a file that was damaged on the way; this is no protection against forgery."""
+    """Compute a hash that shows damage on the way; it is no protection against forgery."""
     # Sorted throughout: the order of keys is an accident of the writer.
     digest = hashlib.sha256(json.dumps(description, sort_keys=True).encode())
     for name in sorted(tensors):
@@ -319,7 +320,7 @@ def _rebuild_net(
 
 
 def _take_apart(model: Any) -> tuple[dict[str, Any] | None, PUClassifier]:
-    """What to store of the table, if there is one, and the classifier."""
+    """Return what to store of the table, if there is one, and the classifier."""
     table, classifier = None, model
     if type(model) is Pipeline and len(model.steps) == 2 and type(model[0]) is TableInput:
         names, (first, classifier) = zip(*model.steps, strict=True)
@@ -332,6 +333,7 @@ def _take_apart(model: Any) -> tuple[dict[str, Any] | None, PUClassifier]:
             },
         }
     name = type(classifier).__name__
+    # The very class: a subclass would come back as the class of ours, without what it adds.
     if name not in CLASSES or type(classifier) is not getattr(mixpul, name):
         raise TypeError(
             f"save takes a fitted mixpul classifier ({', '.join(CLASSES)}), or a Pipeline of a "
@@ -352,7 +354,7 @@ def _check_info(info: dict[str, Any] | None) -> dict[str, Any]:
 
 
 def _build_pipeline(model: PUClassifier, stored: dict[str, Any]) -> Pipeline:
-    """The classifier behind its `TableInput`."""
+    """Put the classifier behind its `TableInput`."""
     table = TableInput(**{k: _decode(v) for k, v in stored["params"].items()})
     for name, value in stored["learned"].items():
         if not _is_learned(name, TableInput):
@@ -383,7 +385,7 @@ def _holds_unstored(value: Any) -> bool:
 
 
 def _encode(value: Any) -> Any:
-    """Plain JSON for numbers, text, lists, arrays of text, and miners of ours."""
+    """Turn numbers, text, lists, arrays, and miners and prior estimators of ours into JSON."""
     if isinstance(value, np.ndarray) and value.dtype.kind in "biuf":
         return value.tolist()
     if isinstance(value, np.ndarray):

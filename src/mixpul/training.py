@@ -86,6 +86,7 @@ def train(
     """
     history = [] if history is None else history
     for epoch in range(len(history), n_epochs):
+        # Before each epoch: `on_epoch` may have left the network in evaluation mode.
         net.train()
         totals: dict[str, Tensor] = {}
         for step, batch in enumerate(batches):
@@ -102,6 +103,7 @@ def train(
             for name, term in terms.items():
                 totals[name] = term.detach() + totals.get(name, 0.0)
         record = {name: float(total) / len(batches) for name, total in totals.items()}
+        # NaN stays in the sum, so one look per epoch is enough and costs no sync per step.
         if not math.isfinite(record["loss"]):
             raise TrainingDiverged(
                 f"Training diverged: the loss of epoch {epoch + 1} is {record['loss']}. {WAY_OUT}"
@@ -180,14 +182,16 @@ class PUBatches:
             if self.augment is not None:
                 x = self.augment(x, self.generator)
             parts = x.chunk(len(pools))
+            # Without negatives an empty part, so that a batch always has three.
             yield Batch(parts[0], parts[1] if len(pools) == 3 else parts[0][:0], parts[-1])
 
     def _shuffle(self, pool: Tensor, length: int) -> Tensor:
-        """Row numbers of `pool`, again and again in new orders, `length` in all."""
+        """Return row numbers of `pool`, again and again in new orders, `length` in all."""
         rounds = -(-length // len(pool))
         if rounds == 1:
             order = torch.randperm(len(pool), generator=self.generator)
         else:
+            # Sorting noise makes all permutations in one call.
             order = torch.rand(rounds, len(pool), generator=self.generator).argsort(1).flatten()
         return pool[order[:length]]
 
@@ -218,7 +222,7 @@ is_pictures = is_images  # its former name
 
 
 def from_bytes(x: Tensor) -> Tensor:
-    """Pixels as numbers around 0, of variance about 1 in natural images.
+    """Turn pixels into numbers around 0, of variance about 1 in natural images.
 
     The same for all data, so that nothing has to be learned or stored.
     """
@@ -241,9 +245,10 @@ def as_tensor(X: NDArray) -> Tensor:
 def make_optimizer(
     net: nn.Module, name: str, learning_rate: float, momentum: float, weight_decay: float
 ) -> torch.optim.Optimizer:
-    """SGD with Nesterov momentum, or Adam whose first decay rate is `momentum`."""
+    """Make SGD with Nesterov momentum, or Adam whose first decay rate is `momentum`."""
     # Fused: one kernel for all parameters, where each small tensor would cost a few of its own.
     if name == "adam":
+        # Not AdamW: the penalty is part of the gradient, as in the code of nnPU's authors.
         return torch.optim.Adam(
             net.parameters(),
             lr=learning_rate,
@@ -255,6 +260,7 @@ def make_optimizer(
         net.parameters(),
         lr=learning_rate,
         momentum=momentum,
+        # torch refuses Nesterov steps without momentum.
         nesterov=momentum > 0,
         weight_decay=weight_decay,
         fused=True,
@@ -263,7 +269,7 @@ def make_optimizer(
 
 @torch.inference_mode()
 def score_rows(net: nn.Module, rows: Rows, indices: Tensor) -> NDArray[np.float32]:
-    """Logits of the named rows, some hundred at a time: memory stays flat."""
+    """Score the named rows, some hundreds at a time, so that memory stays flat."""
     was_training = net.training
     net.eval()
     is_image = len(indices) > 0 and rows(indices[:1]).ndim > 2
@@ -278,10 +284,11 @@ def score_rows(net: nn.Module, rows: Rows, indices: Tensor) -> NDArray[np.float3
 
 
 def pick_device(device: str | torch.device) -> torch.device:
-    """The device to train on; 'auto' is CUDA if there is any, else the CPU."""
+    """Return the device to train on; 'auto' is CUDA if there is any, else the CPU."""
     if device == "auto":
         return torch.device("cuda" if torch.cuda.is_available() else "cpu")
     try:
+        # A trial: a device may have a valid name and not be there.
         return torch.empty(0, device=device).device
     except (RuntimeError, AssertionError) as error:
         raise ValueError(
@@ -298,6 +305,7 @@ def is_faster_in_bfloat16(net: nn.Module, x: Tensor, times: int = 3) -> bool:
     """
 
     def time_best(enabled: bool) -> float:
+        # A copy, because timing leaves gradients and batch-norm statistics behind.
         own, seconds = copy.deepcopy(net), []
         for _ in range(times + 1):  # the first one warms up
             start = time.perf_counter()
@@ -306,6 +314,7 @@ def is_faster_in_bfloat16(net: nn.Module, x: Tensor, times: int = 3) -> bool:
             if x.is_cuda:
                 torch.cuda.synchronize(x.device)
             seconds.append(time.perf_counter() - start)
+        # The fastest: other work on the machine only adds time.
         return min(seconds[1:])
 
     return time_best(True) < time_best(False) / 1.2

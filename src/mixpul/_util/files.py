@@ -31,12 +31,15 @@ def open_whole(path: str | os.PathLike) -> Iterator[IO[bytes]]:
         try:
             yield partial
             partial.flush()
+            # On disk before it gets its name: a power cut must not leave an empty file.
             os.fsync(partial.fileno())
             # A temporary file is private to its owner; a model file is an ordinary file.
+            # The umask can be read only by setting it.
             umask = os.umask(0)
             os.umask(umask)
             os.chmod(partial.name, 0o666 & ~umask)
             os.replace(partial.name, path)
+        # Ctrl-C counts, too: nothing half-written may stay beside the target.
         except BaseException:
             Path(partial.name).unlink(missing_ok=True)
             raise

@@ -14,6 +14,7 @@ def to_plain(value: Any) -> Any:
 
     NaN and infinity become None: JSON has no word for them. Named tuples become mappings.
     """
+    # First: a named tuple is a tuple, and would become a list without its names.
     if hasattr(value, "_asdict"):
         value = value._asdict()
     if isinstance(value, Mapping):

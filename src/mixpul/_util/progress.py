@@ -15,6 +15,7 @@ def progress_bar(
         yield lambda record: None
         return
 
+    # Imported here: a fit that shows nothing does without.
     from rich.console import Console
     from rich.progress import (
         BarColumn,

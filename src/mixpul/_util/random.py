@@ -64,6 +64,7 @@ def split_folds(
     """
     n_folds = count_folds(is_positive, n_folds)
     splitter = StratifiedKFold(n_folds, shuffle=True, random_state=seed)
+    # Of its first argument the splitter takes the number of rows only.
     yield from splitter.split(is_positive, is_positive)
 
 

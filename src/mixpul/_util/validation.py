@@ -41,6 +41,7 @@ def split_labels(y: ArrayLike, pos_label: Any = None) -> tuple[NDArray, NDArray[
     The larger value means "labeled positive" unless `pos_label` names the other one. Without
     `pos_label` a warning names the value taken, except for 0 and 1, -1 and 1, False and True.
     """
+    # First: NaN would count as a third value, and None cannot be sorted.
     check_labels_present(y)
     labels: NDArray = column_or_1d(y, warn=True)
     if labels.dtype == object:  # e.g. a column of Python integers
@@ -143,6 +144,7 @@ def check_no_text(X: Any) -> None:
     if hasattr(X, "dtypes") and hasattr(X, "columns"):
         kinds = {c: getattr(d, "kind", "O") for c, d in zip(X.columns, X.dtypes, strict=True)}
         dates = [c for c, kind in kinds.items() if kind in "mM"]
+        # A column of objects may hold numbers, so its values decide.
         texts = [
             c for c, kind in kinds.items()
             if kind in "OSUT" and _holds_text(np.asarray(X[c], dtype=object))
@@ -178,6 +180,7 @@ def check_finite(X: Any, names: NDArray | None = None) -> None:
         with np.errstate(invalid="ignore", over="ignore"):
             if np.isfinite(X.sum(dtype=np.float64)):
                 return
+        # The sum of large finite values may overflow as well, so look at each.
         is_bad = ~np.isfinite(X)
         if not is_bad.any():
             return
@@ -192,6 +195,7 @@ def check_finite(X: Any, names: NDArray | None = None) -> None:
 
 
 def _is_missing(value: Any) -> bool:
+    # pandas' markers are known by name, because pandas is optional.
     is_nan = isinstance(value, float | np.floating) and bool(np.isnan(value))
     return value is None or is_nan or type(value).__name__ in {"NAType", "NaTType"}
 
@@ -227,10 +231,12 @@ def write_recipe(model: BaseEstimator) -> str:
     Parameters that are None are left out: a new parameter leaves the text of old models as it was.
     """
     params = model.get_params(deep=False)
+    # With the defaults of parts: a changed default must change the text.
     with config_context(print_changed_only=False):
         set_ones = [
             f"{k}={_write_value(params[k])}" for k in sorted(params) if params[k] is not None
         ]
+    # On one line: scikit-learn breaks long texts where they happen to be full.
     return " ".join(f"{type(model).__name__}({', '.join(set_ones)})".split())
 
 

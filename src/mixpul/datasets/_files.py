@@ -50,6 +50,7 @@ def read_npz(
 ) -> dict[str, NDArray]:
     """Read named arrays, in upper or lower case; those that are `optional` may be absent."""
     required, optional = tuple(required), tuple(optional)
+    # numpy takes every other file for a pickle, and would advise to allow pickles.
     if not zipfile.is_zipfile(path):
         raise ValueError(
             f"{path} is not a whole npz file ({path.stat().st_size} bytes); expected one with the "
@@ -111,6 +112,7 @@ def read_idx(path: Path, shape: tuple[int, ...]) -> NDArray[np.uint8]:
     n_bytes = len(header) + prod(shape)
     try:
         with gzip.open(path) if path.suffix == ".gz" else path.open("rb") as file:
+            # One byte more than expected, to notice a file that is too long.
             content = file.read(n_bytes + 1)
     except _BROKEN as error:
         raise ValueError(
@@ -161,6 +163,7 @@ def _read_archive(path: Path) -> Iterator[tuple[int, bytes]]:
     missing = set(CIFAR10_BATCHES)
     try:
         with tarfile.open(path, "r:gz") as archive:
+            # In its own order: going back in a gzipped archive unpacks it from the start.
             for member in archive:
                 name = Path(member.name).name
                 if not member.isfile() or name not in missing:
@@ -170,6 +173,7 @@ def _read_archive(path: Path) -> Iterator[tuple[int, bytes]]:
                 assert content is not None  # it is a file
                 missing.remove(name)
                 yield CIFAR10_BATCHES.index(name), content.read()
+    # Without ValueError, so that a batch of the wrong size keeps its own sentence.
     except (EOFError, OSError, zlib.error, tarfile.TarError) as error:
         raise ValueError(
             f"{path} breaks off ({error}); expected the whole archive with "

@@ -248,6 +248,7 @@ def _download_into(folder: Path, name: str) -> None:
         raise DataNotAvailable(f"{_explain_how_to_get(name, folder)}; {error}.") from error
     content = io.BytesIO()
     np.savez_compressed(content, **arrays)  # type: ignore[arg-type]
+    # Only now, so that a failed download leaves no empty folder.
     folder.mkdir(parents=True, exist_ok=True)
     write_whole(folder / f"{name}.npz", content.getvalue())
 

@@ -12,6 +12,7 @@ from mixpul._util.random import RandomStateLike, as_generator
 from mixpul._util.validation import split_labels
 
 
+# Not compared, as arrays have no single answer; not printed, as they are long.
 @dataclass(frozen=True, eq=False, repr=False)
 class PUData:
     """Positive-unlabeled data whose truth is known.
@@ -259,6 +260,7 @@ def _count_labeled(n_available: int, c: float | None, n_positive: int | None) ->
     if c is not None:
         if not 0 < c <= 1:
             raise ValueError(f"c must be a share above 0 and up to 1; got {c!r}.")
+        # Rounded, which gives the numbers of positives in the paper's tables.
         return max(1, round(c * n_available))
     if not isinstance(n_positive, Integral) or not 1 <= n_positive <= n_available:
         raise ValueError(

@@ -25,7 +25,7 @@ PRIOR_CONSTRAINT = [float, int, StrOptions(set(PRIORS)), HasMethods("fit")]
 
 
 class RiskClassifier(NeuralPUClassifier):
-    """Minimises the unbiased PU risk of one loss, by a kernel model or by a network.
+    """Base of uPU and Ramp: the unbiased PU risk of one loss, for a kernel model or a network.
 
     A subclass has parameters `prior` and `model`, writes `_solve`, which minimises the risk over
     coefficients of basis functions, and `_name_loss`, which names the loss for the network.
@@ -81,6 +81,7 @@ class RiskClassifier(NeuralPUClassifier):
         else:
             held_out = self._fit_kernel(X, is_positive)
         # Rows held out by a single network are too few to contradict a prior.
+        # An estimate is not checked: it rests on the same rows.
         if estimator is None and held_out is not None and held_out.is_known.all():
             warn_if_impossible(self.prior_, held_out.scores, is_positive)
         return held_out

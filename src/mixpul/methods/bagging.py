@@ -143,14 +143,14 @@ class BaggingPUClassifier(PUClassifier):
                 setattr(self, f"tree_{name}_", array)
 
     def _predict_members(self, rows: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Probability of being positive by each member, (n_rows, n_estimators)."""
+        """Return the probability of being positive by each member, (n_rows, n_estimators)."""
         single = rows.astype(np.float32)  # as in training: trees compare in single precision
         if hasattr(self, "tree_roots_"):
             return self._walk_trees(single)
         return np.column_stack([_predict_positive(m, single) for m in self._estimators])
 
     def _walk_trees(self, rows: NDArray[np.float32]) -> NDArray[np.float64]:
-        """All rows walk down all trees together, a level at a time."""
+        """Walk all rows down all trees together, a level at a time."""
         node = np.tile(self.tree_roots_, (len(rows), 1))
         row = np.arange(len(rows))[:, None]
         while True:
@@ -173,7 +173,7 @@ class BaggingPUClassifier(PUClassifier):
 
 
 def _flatten_trees(trees: list[Any]) -> tuple[NDArray, ...]:
-    """Nodes of all trees in a row: roots, children, features, thresholds, shares of positives."""
+    """Line up the nodes of all trees: roots, children, features, thresholds, positive shares."""
     sizes = [fitted.tree_.node_count for fitted in trees]
     roots = np.cumsum([0, *sizes[:-1]])
     children, feature, threshold, value = [], [], [], []
@@ -196,5 +196,5 @@ def _predict_positive(member: Any, rows: NDArray[np.float32]) -> NDArray[np.floa
 
 
 def _smooth_logit(share: NDArray[np.float64], n: Any) -> NDArray[np.float64]:
-    """Log odds of a mean over `n` members; finite also where all of them agree."""
+    """Return the log odds of a mean over `n` members, finite even where all of them agree."""
     return logit((n * share + 0.5) / (n + 1))

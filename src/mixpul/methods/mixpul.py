@@ -40,7 +40,7 @@ class MixPULClassifier(NeuralPUClassifier):
     a teacher, the moving average of the network; the teacher also predicts.
 
     The defaults are ours: several networks, each of which leaves out one fold of the rows, averaged
-    over the epochs in which the rows left out are told apart best. `from_paper` gives the
+    over the epochs in which the rows left out are told apart best. `from_paper` takes the
     published settings. Standardise the features first.
 
     Parameters
@@ -48,7 +48,7 @@ class MixPULClassifier(NeuralPUClassifier):
     net : {'skip-mlp', 'mlp', 'linear', 'small-conv', 'allconv13'}, sequence of int, or callable, \
 default='skip-mlp'
         Network: by name; widths of the hidden layers of an MLP; or a function that takes the
-        shape of one row and returns a `torch.nn.Module` giving one logit per row.
+        shape of one row and returns a `torch.nn.Module` with one logit per row.
     miner : {'rand', 'dist', 'ntc'} or NegativeMiner, default='rand'
         How reliable negatives are picked from the unlabeled rows.
     negative_fraction : float, default=1.0
@@ -209,13 +209,13 @@ default='skip-mlp'
 
     @classmethod
     def from_paper(cls, **params: Any) -> Self:
-        """The published settings; `params` override them.
+        """Make a classifier with the published settings; `params` override them.
 
-        The paper fixes the objective, beta = gamma = 1, alpha = 1 to start from, Rand mining, SGD
-        with Nesterov momentum 0.9 and learning rate 1e-3 (1e-5 on CIFAR-10), L2 1e-4, batches of
-        128, 200 epochs without early stopping, EMA decay 0.999. It leaves open the margin, the
-        widths, the share of mined negatives and the start of L_U; there we take 0.1, 256-256, one
-        half and a quarter of the epochs.
+        The paper fixes the objective, beta = gamma = 1, alpha = 1 to start from, Rand mining and
+        EMA decay 0.999. It trains by SGD with Nesterov momentum 0.9, learning rate 1e-3 (1e-5 on
+        CIFAR-10) and L2 1e-4, in batches of 128, for 200 epochs without early stopping. It leaves
+        open the margin, the widths, the share of mined negatives and the start of L_U; there we
+        take 0.1, 256-256, one half and a quarter of the epochs.
         """
         published: dict[str, Any] = {
             "net": (256, 256),
@@ -281,6 +281,7 @@ class MixPULObjective(Objective):
         y = torch.zeros(len(x_p) + len(x_n), device=x_p.device)
         y[: len(x_p)] = 1
         x_pn, y_pn = self._mix(torch.cat([x_p, x_n]), y)
+        # Positives and unlabeled rows come again unmixed: L_PU ranks rows as they are.
         parts, weight = [x_pn, x_p, x_u], self.method.beta * self._ramp_up(progress)
         if weight:
             # The teacher's probabilities are mixed, as in the paper, not its logits.
@@ -320,6 +321,7 @@ class MixPULObjective(Objective):
         weight: float | Tensor
         of_rows: float | Tensor
         alpha, member = self.method.alpha, self.member
+        # Weights are drawn in numpy: torch's Beta distribution takes no generator.
         if self.method.mixing == "row":
             weight = torch.from_numpy(member.rng.beta(alpha, alpha, len(x))).to(y)
             of_rows = weight.view(-1, *[1] * (x.ndim - 1))  # for all entries of a row
@@ -333,4 +335,5 @@ class MixPULObjective(Objective):
         if progress < self.method.warmup:
             return 0.0
         risen = min(1.0, (progress - self.method.warmup) / RAMP)
+        # The shape of the ramp in interpolation consistency training (ICT).
         return float(np.exp(-5 * (1 - risen) ** 2))

@@ -123,6 +123,7 @@ default='skip-mlp'
     def _fit(self, X: Any, is_positive: NDArray[np.bool_]) -> HeldOut | None:
         self.prior_, estimator = resolve_prior(self.prior, X, is_positive, self.random_state)
         held_out = super()._fit(X, is_positive)
+        # Rows held out by a single network are too few to contradict a prior.
         if estimator is None and hasattr(self, "oof_scores_"):
             warn_if_impossible(self.prior_, self.oof_scores_, is_positive)
         return held_out

@@ -228,7 +228,7 @@ default='bbe'
         penalties: Sequence[float],
         random: np.random.Generator,
     ) -> tuple[float, float, NDArray[np.float64] | None]:
-        """Width and penalty with the highest PU-AUC on rows left out, and g on those rows."""
+        """Find width and penalty with the highest PU-AUC on rows left out; return g there, too."""
         if count_folds(is_positive, self.n_folds) < 2:
             return widths[len(widths) // 2], penalties[len(penalties) // 2], None
         folds = list(split_folds(is_positive, self.n_folds, draw_seed(random)))
@@ -249,13 +249,14 @@ default='bbe'
                 aucs += _score_pu_aucs(scores[:, held_out], is_positive[held_out])
             # The last of equals: the strongest penalty.
             k = len(aucs) - 1 - int(np.argmax(aucs[::-1]))
+            # Of equals the widest, hence the smoothest: widths rise.
             if aucs[k] >= best:
                 best, found = aucs[k], (width, penalties[k], scores[k])
         return found
 
 
 def auc_system(phi_p: NDArray[np.float64], phi_n: NDArray[np.float64]) -> System:
-    r"""A and b of the mean of :math:`(1 - g(x) + g(x'))^2 = 1 - 2 b^T a + a^T A a` over pairs.
+    r"""Return A, b of the mean of :math:`(1 - g(x) + g(x'))^2 = 1 - 2 b^T a + a^T A a` over pairs.
 
     `phi_p` (n, k) and `phi_n` (m, k) are basis functions at positives x and negatives x'; g is
     their sum weighted by a.
@@ -269,7 +270,7 @@ def auc_system(phi_p: NDArray[np.float64], phi_n: NDArray[np.float64]) -> System
 def pu_auc_system(
     phi_p: NDArray[np.float64], phi_u: NDArray[np.float64], prior: float, *, unbiased: bool = False
 ) -> System:
-    r"""A and b of the PU-AUC risk :math:`(R_{PU} - \pi R_{PP}) / (1 - \pi)` (Sakai et al. 2018).
+    r"""Return A and b of the PU-AUC risk :math:`(R_{PU} - \pi R_{PP}) / (1 - \pi)` (Sakai 2018).
 
     R_PP counts pairs of a positive with itself, as the method's authors do; with `unbiased` it
     does not. With the pairs A is, up to 1 / (1 - prior),
@@ -286,7 +287,7 @@ def pu_auc_system(
 def solve_system(
     A: NDArray[np.float64], b: NDArray[np.float64], penalty: float
 ) -> NDArray[np.float64]:
-    r""":math:`(A + \lambda I)^{-1} b`; negative eigenvalues of A become 0 where they prevail."""
+    r"""Compute :math:`(A + \lambda I)^{-1} b`; negative eigenvalues become 0 where they prevail."""
     try:
         factor = cho_factor(A + penalty * np.eye(len(A)))
     except LinAlgError:
@@ -305,7 +306,7 @@ def solve_system(
 def _score_pu_aucs(
     scores: NDArray[np.float64], is_positive: NDArray[np.bool_]
 ) -> NDArray[np.float64]:
-    """`metrics.pu_auc_score` of each row of `scores`, all at once: the search asks hundreds."""
+    """Compute `metrics.pu_auc_score` of all rows of `scores` at once: the search needs hundreds."""
     n_positive, n_unlabeled = is_positive.sum(), (~is_positive).sum()
     above = rankdata(scores, axis=1)[:, is_positive].mean(axis=1) - (n_positive + 1) / 2
     return above / n_unlabeled

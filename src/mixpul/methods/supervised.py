@@ -175,13 +175,14 @@ class SupervisedClassifier(PUClassifier):
             )
         found = hyperopt.space_eval(space, best)
         self.params_ = {name: float(value) for name, value in found.items()}
+        # LightGBM wants whole numbers here.
         for name in ("max_depth", "num_leaves", "bagging_freq"):
             self.params_[name] = int(self.params_[name])
 
     def _make_settings(
         self, found: dict[str, Any], is_positive: NDArray[np.bool_], random: np.random.Generator
     ) -> dict[str, Any]:
-        """What is not searched for, with what was found on top."""
+        """Return what is not searched for, with what was found on top."""
         n_positive = int(is_positive.sum())
         scaled = int(np.clip(n_positive // 10, 1, MIN_ROWS))
         return {
@@ -199,7 +200,7 @@ class SupervisedClassifier(PUClassifier):
     def _scale_leaf_weight(
         self, found: dict[str, Any], is_positive: NDArray[np.bool_]
     ) -> dict[str, Any]:
-        """The settings found, with the least weight of a leaf as `min_leaf` wants it."""
+        """Return the settings found, with the least weight of a leaf as `min_leaf` wants it."""
         if self.min_leaf == "default" or "min_child_weight" not in found:
             return found
         share = is_positive.mean()
@@ -228,7 +229,7 @@ class SupervisedClassifier(PUClassifier):
 
 
 def _make_search_space(hp: Any) -> dict[str, Any]:
-    """The space that the authors of MixPUL searched."""
+    """Return the space that the authors of MixPUL searched."""
     shares = [round(0.1 * k, 1) for k in range(5, 11)]
     return {
         "learning_rate": hp.uniform("learning_rate", 0.01, 0.05),
@@ -263,6 +264,6 @@ def _as_matrix(X: Any) -> Any:
 def _split(
     is_positive: NDArray[np.bool_], fraction: float, random: np.random.Generator
 ) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
-    """Rows seen and rows held out, of both kinds in both; nothing is held out if that cannot be."""
+    """Return rows seen and rows held out, both kinds in both; none held out if that cannot be."""
     held_out = hold_out(is_positive, fraction, random)
     return np.setdiff1d(np.arange(len(is_positive)), held_out), held_out

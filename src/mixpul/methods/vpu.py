@@ -136,6 +136,7 @@ class VPUObjective(Objective):
         x_p, x_u = batch.positive, batch.unlabeled
         weight = self.member.rng.beta(self.method.alpha, self.method.alpha)
         parts = [x_p, x_u, mix(x_u, x_p, weight)]
+        # One pass, so that batch norm cannot tell the parts apart.
         z_p, z_u, z_mixed = self.member.net(torch.cat(parts)).split([len(part) for part in parts])
         # A mixture with a positive, whose Phi is 1, should have the mixed Phi.
         target = torch.log(mix(torch.sigmoid(z_u), torch.ones_like(z_u), weight))

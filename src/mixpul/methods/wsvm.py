@@ -32,6 +32,7 @@ __all__ = ["WeightedSVMClassifier", "positive_weights"]
 
 # A probability of being labeled is kept this far from 0 and 1: its odds are used.
 SMALLEST_PROBABILITY = 1e-6
+# A row that counts less than this as one kind is left out as that kind: it would only take time.
 SMALLEST_WEIGHT = 1e-6
 # What C_labeled='auto' tries: on held-out PU data the best of them differs by data set.
 COSTS_LABELED = (0.01, 0.1, 1.0)
@@ -180,6 +181,7 @@ class WeightedSVMClassifier(PUClassifier):
         slope, offset = platt(margins, target)
         labeled = expit(slope * margins + offset)
         c = label_frequency(labeled[is_positive], labeled[~is_positive], estimator=self.frequency)
+        # The weights divide by it.
         self.c_ = max(c, SMALLEST_PROBABILITY)
         self.weights_ = np.ones(len(is_positive))
         self.weights_[~is_positive] = positive_weights(labeled[~is_positive], self.c_)
@@ -204,9 +206,9 @@ class WeightedSVMClassifier(PUClassifier):
 
 
 def positive_weights(labeled: NDArray[np.float64], c: float) -> NDArray[np.float64]:
-    r"""Probability that an unlabeled row is positive, :math:`\frac{1-c}{c}\frac{g}{1-g}`, clipped.
+    r"""Return P(positive) of unlabeled rows, :math:`\frac{1-c}{c}\frac{g}{1-g}`, clipped.
 
-    `labeled` is g(x) = P(labeled | x); where it exceeds c the formula does 1.
+    `labeled` is g(x) = P(labeled | x); where it exceeds c, the formula exceeds 1.
     """
     g = np.clip(labeled, SMALLEST_PROBABILITY, 1 - SMALLEST_PROBABILITY)
     return np.clip((1 - c) / c * g / (1 - g), 0, 1)
@@ -245,7 +247,7 @@ class _Machine:
     ) -> tuple[NDArray[np.float64], NDArray[np.float64], float]:
         """Train on the rows `seen`, of each of which the part `share` is positive.
 
-        Gives support vectors, their coefficients and the intercept.
+        Returns support vectors, their coefficients and the intercept.
         """
         as_positive = seen[share[seen] >= SMALLEST_WEIGHT]
         as_negative = seen[1 - share[seen] >= SMALLEST_WEIGHT]
@@ -265,7 +267,7 @@ class _Machine:
         costs: NDArray[np.float64],
         folds: list[tuple[NDArray, NDArray]],
     ) -> NDArray[np.float64]:
-        """Margin of each row by the SVM of the fold that has not seen it."""
+        """Return the margin of each row by the SVM of the fold that has not seen it."""
         margins = np.empty(len(share))
         for seen, held_out in folds:
             vectors, coefficients, intercept = self.fit(share, costs, seen)
@@ -288,6 +290,7 @@ class _Machine:
         from sklearn.exceptions import ConvergenceWarning
         from sklearn.svm import LinearSVC
 
+        # The primal: there are many more rows than features.
         machine = LinearSVC(dual=False, max_iter=200, random_state=self.seed)
         with warnings.catch_warnings():
             # The last digits of the weights do not matter here.
@@ -298,7 +301,7 @@ class _Machine:
 
 
 def _measure_spread(X: Any) -> float:
-    """Number of features times the variance of all values: 1 / gamma of gamma='scale'."""
+    """Return the number of features times the variance of all values, 1 / gamma of 'scale'."""
     n, total, squares = 0, 0.0, 0.0
     for _, rows in dense_blocks(X):
         n, total, squares = n + rows.size, total + rows.sum(), squares + (rows**2).sum()

@@ -17,7 +17,7 @@ Numbers = float | NDArray[np.float64]
 
 @dataclass(frozen=True)
 class PURates:
-    r"""Hold how often a classifier says "positive", and all that follows from it.
+    r"""Rates at which a classifier says "positive", and all that follows from them.
 
     With recall :math:`\gamma`, the flagged share q of the unlabeled rows and the prior
     :math:`\pi`, the unlabeled rows satisfy :math:`q = \pi\gamma + (1-\pi) FPR`. This gives
@@ -49,6 +49,7 @@ class PURates:
     prior: Numbers | None = None
 
     def __post_init__(self) -> None:
+        # Arrays are resampled around a prior that was checked.
         if self.prior is not None and np.ndim(self.prior) == 0:
             check_prior_range(float(self.prior))
 
@@ -123,7 +124,7 @@ class PURates:
         return _ratio(self.recall * self.recall, self.flagged)
 
     def cleaned(self, purity: float) -> "PURates":
-        r"""Rates without the label noise, if only a share `purity` of the labeled is positive.
+        r"""Return the rates without label noise, if a share `purity` of the labeled is positive.
 
         Solves :math:`\gamma_{seen} = b\gamma + (1-b) FPR` and :math:`q = \pi\gamma + (1-\pi) FPR`
         (Jain et al. 2017; Ramola et al. 2019). The purity b must exceed the prior.

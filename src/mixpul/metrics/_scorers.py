@@ -77,6 +77,7 @@ def pu_scorer(
     >>> bool(cross_val_score(model, pu.X, pu.s, scoring=scorer).mean() > 0.4)
     True
     """
+    # Refused here, before a search has fitted its first model.
     if isinstance(metric, str) and metric in RANKING:
         check_auc_needs(metric, prior)
     else:

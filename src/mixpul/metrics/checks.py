@@ -29,6 +29,7 @@ def check_prior_se(prior_se: float, prior: float | None = None) -> None:
     """Refuse a standard error that a share cannot have."""
     if not 0 <= prior_se < np.inf:
         raise ValueError(f"prior_se must be a standard error, 0 or larger; got {prior_se!r}.")
+    # The largest variance of a share with this mean; a Beta distribution stays below it.
     if prior is not None and 0 < prior < 1 and prior_se**2 >= prior * (1 - prior):
         raise ValueError(
             f"prior_se={prior_se!r} is more than a share around {prior!r} can vary; it must be "

@@ -105,6 +105,7 @@ def pu_interval(
         scores = check_scores(y_pred, is_positive)
         check_enough_rows(is_positive)
         title, low, high = RANKING[metric], 0.0, 1.0
+        # The PU-AUC itself does not depend on the prior, so none is drawn for it.
         used = prior if metric == "corrected_auc" else None
         priors = resample_prior(used, prior_se, n_bootstrap, generator)
         plain = np.fromiter(resample_auc(is_positive, scores, n_bootstrap, generator), float)

@@ -136,6 +136,7 @@ def balanced_threshold(y: ArrayLike, scores: ArrayLike, *, pos_label: Any = None
     variance = share * (1 - share) / n_positive
     variance += flagged[best] * (1 - flagged[best]) / n_unlabeled
     within = thresholds[gap >= gap[best] - variance**0.5]
+    # The last threshold is -inf, which has no middle with another.
     within = within[np.isfinite(within)]
     return float((within[0] + within[-1]) / 2)
 
@@ -228,6 +229,7 @@ def list_thresholds(
     # Rounded to float32: scores of that type would round the threshold themselves, perhaps up to
     # the score above it.
     with np.errstate(invalid="ignore", over="ignore"):
+        # Halved first: the sum of two huge scores would overflow.
         middle = (lower / 2 + upper / 2).astype(np.float32).astype(np.float64)
     middle = np.where((lower <= middle) & (middle < upper), middle, lower)
     thresholds = np.append(upper[:1], middle)

@@ -88,6 +88,7 @@ def resolve_prior(
     """
     if isinstance(prior, Real) and 0 < float(prior) < 1:
         return float(prior), None
+    # It also refuses numbers that are no share.
     estimator = _make_estimator(prior)
     if np.asarray(y).dtype == bool and getattr(estimator, "pos_label", None) not in (None, True):
         estimator = _copy_for_masks(estimator)
@@ -95,6 +96,8 @@ def resolve_prior(
         seed_parts(estimator, random_state, deep=False)
     estimator.fit(X, y)
     _, is_positive = split_labels(y, getattr(estimator, "pos_label", None))
+    # One row rather than a fixed share: .001 is much of a million rows and nothing of a hundred.
+    # At least two: with one unlabeled row the limits of the clip would cross.
     one_row = 1 / max(2, int((~is_positive).sum()))
     value = float(np.clip(estimator.prior_, one_row, 1 - one_row))
     if value != estimator.prior_:

@@ -142,6 +142,7 @@ def _density_ratio(
     # In the half where positives are, a higher score means a higher ratio.
     is_high = expit(unlabeled) >= (expit(positive).mean() + expit(unlabeled).mean()) / 2
     ratio[is_high] = np.maximum.accumulate(ratio[is_high])
+    # Sorted for the bisection in `_negative_share`, which does not care whose ratio it is.
     return np.sort(_running_median(ratio, len(unlabeled) // 20))
 
 
@@ -157,6 +158,7 @@ def _density(
     # Equal scores have no spread of their own.
     width = bandwidth * (spread or float(at.std()) or 1.0)
     low, high = min(scores.min(), at.min()), max(scores.max(), at.max())
+    # An eighth of the kernel, but coarser if a score far out would make the grid huge.
     step = max(width / 8, (high - low) / 2**15)
     place = (scores - low) / step
     left = place.astype(int)
@@ -192,6 +194,7 @@ def _negative_share(ratio: NDArray[np.float64]) -> float:
         drifts = converged > 0 and ratio[-1] * (1 - converged) < 1
         if abs(following - converged) < 1e-5 or drifts:
             break
+        # Below 1, because `mean_posterior` divides by 1 - share.
         converged = min(following, 1 - STEP)
     shares = np.arange(0, 1, STEP)
     errors = mean_posterior(shares) - shares

@@ -98,6 +98,7 @@ class KMPrior(BasePrior):
         counts = len(positive), len(unlabeled)
         hull = _Hull(X[np.concatenate([unlabeled, positive])], counts[1])
 
+        # A resample changes the weights of rows only, so the costly hull is built once.
         def estimate(some_positive: NDArray[np.intp], some_unlabeled: NDArray[np.intp]) -> float:
             return _slope_crossing(
                 hull,
@@ -174,6 +175,7 @@ def _slope_crossing(
         rest = hull.residual(mean_unlabeled + (lam - 1) * away)
         distance = float(np.linalg.norm(rest))
         # The nearest point may be held fixed in the derivative: it is a minimum.
+        # Inside the hull there is no distance, and no direction to divide by it.
         return distance, float(rest @ away) / distance if distance > 1e-7 else 0.0
 
     if variant == "km1":

@@ -15,6 +15,7 @@ from mixpul.priors.base import BasePrior, bootstrap
 # Of the median distance of rows to centres.
 WIDTHS = (0.05, 0.1, 0.2, 0.3, 0.5, 1.0)
 PENALTIES = (0.001, 0.01, 0.1, 1.0)
+# A grid, because width and penalty are chosen anew at each theta; for fixed ones `pen_l1` is exact.
 THETAS = np.linspace(0, 1, 201)
 
 
@@ -167,6 +168,7 @@ def _fold_means(
     """Return mean bumps of all rows, and for each fold those without it and within it."""
     fold_of, n_folds = folds[some], int(folds.max()) + 1
     member = np.zeros((n_folds, len(bumps)))
+    # add.at counts a row as often as a resample repeats it; plain indexing would count it once.
     np.add.at(member, (fold_of, some), 1.0)
     sums, counts = member @ bumps, member.sum(axis=1)[:, None]
     # A resample may miss a fold altogether; it then counts for nothing.

@@ -20,7 +20,7 @@ from mixpul.priors.base import BasePrior, bootstrap
 
 
 class ScorePrior(BasePrior):
-    """Score rows out of fold and read the prior from the scores: base of such estimators.
+    """Base of estimators that score rows out of fold and read the prior from the scores.
 
     A subclass writes `_from_scores(positive, unlabeled)`.
     """
@@ -61,6 +61,7 @@ def score_out_of_fold(
         scorer = make_scorer(X)
     scorer = seed_parts(clone(scorer), random)
     folds = list(split_folds(is_positive, n_folds, draw_seed(random)))
+    # Fitted first, to see whether it brings out-of-fold scores of its own.
     fitted = clone(scorer).fit(X, labels)
     last = fitted[-1] if isinstance(fitted, Pipeline) else fitted
     if hasattr(last, "oof_scores_"):
@@ -69,6 +70,7 @@ def score_out_of_fold(
         scores = cross_val_predict(scorer, X, labels, cv=folds, method="decision_function")
     elif hasattr(fitted, "predict_proba"):
         shares = cross_val_predict(scorer, X, labels, cv=folds, method="predict_proba")[:, 1]
+        # Forests return shares of exactly 0 and 1, whose logits are infinite.
         scores = logit(np.clip(shares, 1e-6, 1 - 1e-6))
     else:
         raise ValueError(
@@ -92,6 +94,7 @@ def make_scorer(X: Any) -> Any:
     n_rows, n_features = X.shape
     bumps = Nystroem(n_components=min(200, n_rows // 2), gamma=1 / n_features)
     return make_pipeline(
+        # Centring would fill a sparse matrix.
         StandardScaler(with_mean=not sparse.issparse(X)),
         make_union(FunctionTransformer(accept_sparse=True), bumps),
         LogisticRegression(C=0.3, class_weight="balanced", max_iter=1000),

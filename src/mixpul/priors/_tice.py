@@ -80,6 +80,7 @@ class TIcEPrior(BasePrior):
     _parameter_constraints: dict = BasePrior._parameter_constraints | {
         "k": [Interval(Real, 0, None, closed="left")],
         "delta": [Interval(Real, 0, 1, closed="neither"), None],
+        # Each part has a code of one byte.
         "n_cuts": [Interval(Integral, 1, 254, closed="both")],
         "max_splits": [Interval(Integral, 1, None, closed="left")],
         "min_rows": [Interval(Integral, 1, None, closed="left")],
@@ -245,7 +246,7 @@ def _find_best_bound(
     """Grow a tree, the most promising node first, and return the largest bound in its nodes."""
     best = float(is_positive[root.rest].mean())
     fewest_labeled = 1.0
-    order = count()  # of two equal nodes the earlier one comes first
+    order = count()  # breaks ties: nodes hold arrays, which have no order
     queue = [(0.0, 0, next(order), root)]
     for _ in range(settings.max_splits):
         if not queue:

@@ -22,7 +22,7 @@ from mixpul._util.validation import (
 
 @runtime_checkable
 class PriorEstimator(Protocol):
-    """Learn the share of positives among the unlabeled rows: what every estimator must do.
+    """Contract of an estimator of the share of positives among the unlabeled rows.
 
     Examples
     --------
@@ -46,7 +46,7 @@ class PriorEstimator(Protocol):
 
 
 class BasePrior(BaseEstimator):
-    """Check rows and labels, and make an interval of resampled estimates: base of all estimators.
+    """Base of all estimators: checks of rows and labels, and an interval of resampled estimates.
 
     A subclass writes `_estimate(X, is_positive, random)`, which returns the estimate and those of
     the resampled data. Rows are float (dense, or CSR) and were checked.
@@ -161,6 +161,7 @@ def prior_from_label_frequency(label_frequency: float, n_positive: int, n_unlabe
 
     It is clipped to [0, 1].
     """
+    # Nothing is known of c, so every unlabeled row may be positive.
     if label_frequency <= 0:
         return 1.0
     prior = n_positive * (1 - label_frequency) / (label_frequency * n_unlabeled)

@@ -68,6 +68,7 @@ def read_csv(
         "read_options": pa_csv.ReadOptions(
             block_size=BYTES_PER_BLOCK, encoding=style.encoding, use_threads=threads
         ),
+        # Cells in quotes may hold line breaks, which Arrow does not expect by default.
         "parse_options": pa_csv.ParseOptions(delimiter=delimiter, newlines_in_values=True),
         "convert_options": pa_csv.ConvertOptions(
             column_types={
@@ -75,6 +76,7 @@ def read_csv(
             },
             include_columns=choose_columns(kinds, names, show_name(name)),
             null_values=[*nulls, *style.missing],
+            # Otherwise an empty cell of a text column would be a category of its own.
             strings_can_be_null=True,
             decimal_point=style.decimal,
         ),
@@ -96,6 +98,7 @@ def open_text(name: str, compression: str | None) -> tuple[bytes, Any]:
         return head, pa.PythonFile(_Joined(head, rest), mode="r")
     with pa.input_stream(name, compression=compression) as source:
         head = source.read(BYTES_OF_HEAD)
+    # Opened again: a compressed stream cannot be wound back.
     return head, pa.input_stream(name, compression=compression)
 
 
@@ -158,6 +161,7 @@ def _sniff_delimiter(text: str) -> str:
 
     def measure_evenness(delimiter: str) -> tuple[float, int]:
         counts = [len(row) for row in csv.reader(lines, delimiter=delimiter) if row] or [1]
+        # A delimiter that the header lacks splits all lines evenly, into one cell each.
         if counts[0] == 1:
             return 0.0, 1
         return sum(count == counts[0] for count in counts) / len(counts), counts[0]

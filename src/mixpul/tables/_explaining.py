@@ -52,6 +52,7 @@ def _explain_encoding(name: str, compression: str | None, encoding: str) -> str:
     where = ""
     if not is_stream(name):
         _, source = open_text(name, compression)
+        # In pieces, since the file may be larger than memory; they may cut a character in two.
         decoder, line = codecs.getincrementaldecoder(encoding)(), 1
         try:
             while piece := source.read(BYTES_OF_HEAD):

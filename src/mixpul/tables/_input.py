@@ -172,6 +172,7 @@ class TableInput(TransformerMixin, BaseEstimator):
                 "features as input."
             )
         places = {name: j for j, name in enumerate(names)}
+        # Zeros, because text writes only its ones.
         out = np.zeros((len(frame), sum(len(p["endings"]) for p in self.plan_)), dtype=np.float32)
         start = 0
         for plan in self.plan_:

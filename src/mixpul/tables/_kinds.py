@@ -47,6 +47,7 @@ def find_kind(column: Any) -> str:
     if (kind := getattr(column.dtype, "kind", "O")) in by_dtype:
         return by_dtype[kind]
     inferred = pd.api.types.infer_dtype(column, skipna=True)
+    # 'mixed-integer' is pandas' word for whole numbers among text.
     by_values = {"string": "text", "boolean": "boolean", "empty": "text", "mixed-integer": "text"}
     by_values |= dict.fromkeys(["integer", "floating", "mixed-integer-float", "decimal"], "number")
     by_values |= dict.fromkeys(["datetime64", "datetime", "date"], "date")
@@ -75,6 +76,7 @@ def holds_dates(column: Any) -> bool:
     import pandas as pd
 
     texts = column.dropna().astype(object)
+    # A quick look first. It also keeps out codes such as 2024, which pandas reads as a date.
     if texts.empty or not all(ISO_DATE.match(str(text)) for text in texts.iloc[:10]):
         return False
     return bool(pd.to_datetime(texts, format="ISO8601", utc=True, errors="coerce").notna().all())
@@ -124,6 +126,7 @@ def as_days(column: Any, name: str) -> NDArray[np.float64]:
         column = parsed
     if column.dt.tz is not None:
         column = column.dt.tz_convert("UTC").dt.tz_localize(None)
+    # Not nanoseconds: those end in the year 2262.
     times = column.to_numpy().astype("datetime64[us]")
     return np.where(np.isnat(times), np.nan, times.astype(np.int64) / MICROSECONDS_OF_A_DAY)
 

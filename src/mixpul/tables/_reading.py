@@ -12,6 +12,7 @@ from mixpul.tables.names import choose_columns
 
 __all__ = ["ROWS_PER_BATCH", "read_table", "stream_table"]
 
+# A multiple of the rows that a classifier scores in one pass: `scoring` relies on it.
 ROWS_PER_BATCH = 65_536
 
 

@@ -39,6 +39,7 @@ SIGNATURES = {
 
 def find_format(name: str) -> tuple[str, str | None]:
     """Return the format by the suffix and the compression, if the first bytes agree with them."""
+    # Parquet and Feather keep their index at the end, where a stream cannot jump to.
     if is_stream(name):
         return "CSV", None
     path = Path(name)
@@ -68,6 +69,7 @@ def find_format(name: str) -> tuple[str, str | None]:
 
 def split_suffixes(name: str) -> tuple[str, str | None]:
     """Return the suffix that tells the format, and the compression by the suffix after it."""
+    # Padded, so that a name without suffixes can be indexed, too.
     suffixes = ["", "", *(suffix.lower() for suffix in Path(name).suffixes)]
     compression = COMPRESSIONS.get(suffixes[-1])
     return suffixes[-2 if compression else -1], compression

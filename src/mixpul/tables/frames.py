@@ -33,6 +33,7 @@ def from_arrow(table: Any, *, views: bool) -> Any:
         types_mapper={pa.bool_(): pd.BooleanDtype()}.get,  # by default objects if some are missing
         date_as_object=False,
         ignore_metadata=True,  # a stored index is a column like the others
+        # A block per column can stay in Arrow's memory; joined blocks are copies.
         split_blocks=views,
     )
 

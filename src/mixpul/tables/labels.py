@@ -105,6 +105,7 @@ def split_label(
         positive_value = values[0]
     else:
         positive_value = find_positive(where, values, positive)
+    # In nullable types a missing label compares as missing, not as different.
     is_positive = (column == positive_value).fillna(False).to_numpy(dtype=bool)
     if is_positive.sum() < LEAST_FOR_STEADY_RESULTS:
         warnings.warn(
@@ -169,6 +170,7 @@ def _measure_separation(column: Any, is_positive: NDArray[np.bool_]) -> float:
             aucs += [
                 pu_auc(is_positive, np.where(missing, end, values)) for end in (-np.inf, np.inf)
             ]
+            # Labeled rows may fill a range in the middle, which no order of the values shows.
             edges = np.unique(np.quantile(values[~missing], np.linspace(0, 1, N_BINS + 1)[1:-1]))
             bins = np.where(missing, -1, np.searchsorted(edges, values))
             aucs.append(_rank_by_code(bins, is_positive))
@@ -188,8 +190,10 @@ def _rank_by_code(codes: NDArray[np.intp], is_positive: NDArray[np.bool_]) -> fl
         half[kind] = np.arange(kind.sum()) % 2 == 0
     overall = is_positive.mean()
     for part in (half, ~half):
+        # One up, because a missing value has the code -1.
         n_rows = np.bincount(codes[~part] + 1, minlength=codes.max() + 2)
         n_labeled = np.bincount(codes[~part & is_positive] + 1, minlength=codes.max() + 2)
+        # Drawn to the overall share, which is all that is known of a code the other half lacks.
         scores[part] = ((n_labeled + overall) / (n_rows + 1))[codes[part] + 1]
     return pu_auc(is_positive, scores)
 

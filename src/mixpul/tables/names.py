@@ -35,6 +35,7 @@ def check_present(wanted: Iterable[Any], names: Sequence[Any], where: str) -> No
     absent = [name for name in as_texts(wanted) if name not in set(known)]
     if not absent:
         return
+    # Reversed: of names that differ in case only, the first one is suggested.
     by_lower = {name.lower(): name for name in reversed(known)}
     near = {
         name: [by_lower[match] for match in get_close_matches(name.lower(), by_lower, n=1)]

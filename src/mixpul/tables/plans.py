@@ -61,14 +61,17 @@ def _plan_numbers(values: NDArray[np.float64], n_distinct: int) -> tuple[Plan, s
     if not len(finite):
         return {"endings": []}, "no finite values"
     plan: Plan = {"endings": [""], "bend": None}
+    # Two values stay two values, however they are bent.
     if n_distinct > 2 and _is_heavy(finite):
         plan["bend"] = _find_bend(finite)
     bent = _bend(finite, plan["bend"])
     low, middle, high = np.quantile(bent, [0.005, 0.5, 0.995])
+    # Where a tail is all at the median there is no distance to multiply: take the range seen.
     plan["low"] = float(middle - REACH * (middle - low) if low < middle else bent.min())
     plan["high"] = float(middle + REACH * (high - middle) if high > middle else bent.max())
     clipped = np.clip(bent, plan["low"], plan["high"])
     plan["mean"], plan["scale"] = float(clipped.mean()), float(clipped.std()) or 1.0
+    # On the bent scale, because gaps are filled after bending.
     plan["fill"] = float(middle)
     return plan, "standardised" + (" on a logarithmic scale (heavy tails)" if plan["bend"] else "")
 
@@ -136,6 +139,7 @@ def _plan_dates(days: NDArray[np.float64], n_distinct: int) -> tuple[Plan, str]:
     plan, _ = _plan_numbers(days, n_distinct)
     present = days[~np.isnan(days)]
     has_hours = bool((present != np.floor(present)).any())
+    # Dates that do not run through a whole cycle cannot teach it.
     plan["cycles"] = [
         name
         for name, length in CYCLES.items()
@@ -173,6 +177,7 @@ def _plan_text(
     total: dict[str, int] = {}
     for text, count in zip(texts, counts, strict=True):
         total[text] = total.get(text, 0) + int(count)
+    # Ties go by text, so that the order of the rows does not matter.
     order = sorted((t for t in total if total[t]), key=lambda text: (-total[text], text))
     frequent = [text for text in order if total[text] >= least][:max_categories]
     covered = sum(total[text] for text in frequent) / sum(total.values())

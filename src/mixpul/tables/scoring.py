@@ -87,6 +87,7 @@ def score_stream(
             for batch in _make_even(batches, ROWS_PER_BATCH):
                 check_present(keep, batch.schema.names, "The table")
                 waiting.append(pool.submit(score, batch))
+                # Not all at once: batches that wait take memory.
                 if len(waiting) > n_workers:
                     yield waiting.popleft().result()
             while waiting:
@@ -133,6 +134,7 @@ def _make_even(batches: Iterable[Any], n_rows: int) -> Iterator[Any]:
 def _join(pa: Any, batches: list[Any]) -> Any:
     if len(batches) == 1:
         return batches[0]
+    # Each batch may number its categories in its own way.
     table = pa.Table.from_batches(batches).unify_dictionaries().combine_chunks()
     return table.to_batches()[0]
 

@@ -21,21 +21,22 @@ ROWS_FOR_MEDIAN = 500
 
 
 def pick_centres(X: Any, n_centres: int, random: np.random.Generator) -> NDArray[np.float64]:
-    """At most `n_centres` rows of X, drawn without replacement."""
+    """Draw at most `n_centres` rows of X without replacement."""
     chosen = random.permutation(X.shape[0])[:n_centres]
     return dense_rows(X[np.sort(chosen)])
 
 
 def median_distance(X: Any, random: np.random.Generator) -> float:
-    """Median Euclidean distance between different rows of X; 1 if all rows are the same."""
+    """Return the median Euclidean distance between different rows of X; 1 if all are the same."""
     rows = pick_centres(X, ROWS_FOR_MEDIAN, random)
     distances = np.sqrt(squared_distances(rows, rows))[np.triu_indices(len(rows), 1)]
+    # Tables with many equal rows would have a median of 0, and no width.
     distances = distances[distances > 0]
     return float(np.median(distances)) if len(distances) else 1.0
 
 
 def squared_distances(X: Any, centres: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Squared Euclidean distances of rows (n,) to centres (b,), as (n, b)."""
+    """Compute squared Euclidean distances of rows (n,) to centres (b,), as (n, b)."""
     # Around the mean: the distances come from a product, which loses digits far from the origin.
     middle = centres.mean(axis=0)
     result = np.empty((X.shape[0], len(centres)))
@@ -45,7 +46,7 @@ def squared_distances(X: Any, centres: NDArray[np.float64]) -> NDArray[np.float6
 
 
 def gaussian(squared: NDArray[np.float64], width: float) -> NDArray[np.float64]:
-    r"""Basis functions :math:`\exp(-d^2 / 2\sigma^2)` of squared distances."""
+    r"""Compute basis functions :math:`\exp(-d^2 / 2\sigma^2)` of squared distances."""
     return np.exp(squared / (-2 * width**2))
 
 

@@ -1,7 +1,7 @@
 """Kernel forms of unbiased PU learning: du Plessis et al. (2014, ramp loss; 2015, convex losses).
 
-All solvers take basis functions at positives (n, k) and unlabeled rows (m, k) and give the k
-coefficients of g. With ``bias=True`` the last basis function is the constant 1, and its
+All solvers take basis functions at positives (n, k) and unlabeled rows (m, k) and return the
+k coefficients of g. With ``bias=True`` the last basis function is the constant 1, and its
 coefficient is not penalised.
 """
 
@@ -40,7 +40,7 @@ MAX_ITERATIONS = 200
 def upu_squared(
     phi_p: Array, phi_u: Array, prior: float, penalty: float, *, bias: bool = True
 ) -> Array:
-    r"""Minimum of the unbiased PU risk with the squared loss :math:`(z - 1)^2 / 4`.
+    r"""Find the minimum of the unbiased PU risk with the squared loss :math:`(z - 1)^2 / 4`.
 
     :math:`\alpha = (H + \lambda D)^{-1} h` with :math:`H = \Phi_U^T \Phi_U / n_U`,
     :math:`h = 2 \pi \, mean_P \Phi - mean_U \Phi` and D the identity, 0 for the bias. The penalty
@@ -48,7 +48,7 @@ def upu_squared(
     """
     H = phi_u.T @ phi_u / len(phi_u) + penalty * np.diag(_mark_penalised(phi_u, bias))
     h = 2 * prior * phi_p.mean(axis=0) - phi_u.mean(axis=0)
-    # Least squares: two rows that are the same give two basis functions that are.
+    # Least squares: equal rows make equal basis functions, and H is singular without a penalty.
     return lstsq(H, h, lapack_driver="gelsy")[0]
 
 
@@ -62,7 +62,7 @@ def upu_convex(
     bias: bool = True,
     start: Array | None = None,
 ) -> Array:
-    r"""Minimum of :math:`-\pi \, mean_P g + mean_U \ell(-g) + \lambda/2 \, \|\alpha\|^2`.
+    r"""Find the minimum of :math:`-\pi \, mean_P g + mean_U \ell(-g) + \lambda/2 \, \|\alpha\|^2`.
 
     `loss` is 'logistic', :math:`\log(1 + e^{-z})`, or 'double-hinge',
     :math:`\max(-z, \max(0, 1/2 - z/2))`; for both the loss of a positive less that of a negative
@@ -107,7 +107,7 @@ def ramp_cccp(
     r"""Minimise the ramp risk by the concave-convex procedure (du Plessis et al. 2014).
 
     The ramp is a hinge less a hinge, :math:`\frac12 (1-z)_+ - \frac12 (-1-z)_+`; each round puts
-    the tangent in place of the second and solves the convex problem that is left. Gives the
+    the tangent in place of the second and solves the convex problem that is left. Returns the
     coefficients and the objective :math:`J + \lambda/2 \, \|\alpha\|^2` after each round, which
     never rises. Kinks are rounded off, alike in all rounds, so that this holds to the last digit;
     the rounded ramp still has :math:`\ell(z) + \ell(-z) = 1`.
@@ -149,6 +149,7 @@ def ramp_cccp(
 def held_out_risk(g_p: Array, g_u: Array, prior: float) -> float:
     r"""Misclassification rate from PU data, :math:`\pi FNR + \max(0, P_U(g>0) + \pi FNR - \pi)`."""
     missed = prior * float(np.mean(g_p <= 0))
+    # The second part counts false alarms: only chance makes its estimate negative.
     return missed + max(0.0, float(np.mean(g_u > 0)) + missed - prior)
 
 
@@ -161,12 +162,12 @@ class KernelModel(NamedTuple):
     width : float
     coef : ndarray of shape (k,)
     intercept : float
-        With these, ``kernels.kernel_scores(X, centres, width, coef, intercept)`` is g.
+        With these, ``basis.kernel_scores(X, centres, width, coef, intercept)`` is g.
     penalty : float
     risk : float
         PU 0-1 risk on rows left out; NaN if there was no search.
-    left_out : ndarray of shape (n,)
-        g of each row by the model that has not seen it; NaN if there was no search.
+    held_out : HeldOut or None
+        g of each row by the model that has not seen it; None if there was no search.
     """
 
     centres: Array
@@ -192,7 +193,7 @@ def select_kernel_model(
 ) -> KernelModel:
     """Fit a Gaussian basis whose width and penalty have the least PU 0-1 risk on rows left out.
 
-    `solve(phi_p, phi_u, prior, penalty)` gives coefficients, the last one of the constant 1.
+    `solve(phi_p, phi_u, prior, penalty)` returns coefficients, the last one of the constant 1.
     Widths are multiples of the median distance between rows. Of equals the widest and most
     penalised, hence the smoothest, is taken. With fewer than two positives nothing can be left
     out, and the middle of both lists is taken.
@@ -234,7 +235,7 @@ def _score_left_out(
     penalty: float,
     folds: list[tuple[NDArray, NDArray]],
 ) -> Array:
-    """g of each row by the model of the fold that has not seen it."""
+    """Return g of each row by the model of the fold that has not seen it."""
     phi = _add_bias(gaussian(squared, width))
     g = np.empty(len(phi))
     for seen, held_out in folds:
@@ -248,7 +249,7 @@ def _add_bias(phi: Array) -> Array:
 
 
 def _mark_penalised(phi: Array, bias: bool) -> Array:
-    """1 for each coefficient that is penalised, 0 for the bias."""
+    """Return 1 for each coefficient that is penalised, 0 for the bias."""
     mask = np.ones(phi.shape[1])
     if bias:
         mask[-1] = 0
@@ -256,7 +257,7 @@ def _mark_penalised(phi: Array, bias: bool) -> Array:
 
 
 def _hinge(t: Array) -> tuple[Array, Array]:
-    r"""Value and slope of :math:`\max(0, t)` with the kink rounded off.
+    r"""Return value and slope of :math:`\max(0, t)` with the kink rounded off.
 
     Value(t) - value(-t) is t and the slopes at t and -t add up to 1, as without the rounding.
     """

@@ -81,7 +81,7 @@ class Checkpoint:
         write_whole(self.path, to_bytes(whole, {"checkpoint": json.dumps(values)}))
 
     def resume(self) -> list[dict[str, float]]:
-        """Bring all parts to the state in the file and give its history; empty without a file."""
+        """Bring all parts to the state in the file and return its history; empty without a file."""
         if not self.path.exists():
             return []
         try:
@@ -112,7 +112,7 @@ class Checkpoint:
         return values["history"]
 
     def remove(self) -> None:
-        """Called when the training is over."""
+        """Remove the file: the training is over."""
         self.path.unlink(missing_ok=True)
 
     def _restore_optimizer(self, tensors: dict[str, Tensor]) -> None:
@@ -129,9 +129,10 @@ class Checkpoint:
 
 
 def take_fingerprint(X: Any, is_positive: NDArray[np.bool_]) -> str:
-    """A hash of the labels, and of the shape and a thousand rows of `X`."""
+    """Hash the labels, and the shape and a thousand rows of `X`."""
     digest = hashlib.sha256(f"{X.shape} {X.dtype}".encode())
     digest.update(is_positive.tobytes())
+    # Enough to tell data sets apart, and quick on large ones.
     some = X[np.linspace(0, X.shape[0] - 1, min(1000, X.shape[0])).astype(int)]
     digest.update((some if isinstance(some, np.ndarray) else some.toarray()).tobytes())
     return digest.hexdigest()
@@ -142,7 +143,7 @@ def _take_prefix(prefix: str, tensors: dict[str, Tensor]) -> dict[str, Tensor]:
 
 
 def _get_torch_states() -> list[Tensor]:
-    """Of the generators that layers such as dropout draw from."""
+    """Return the states of the generators that layers such as dropout draw from."""
     return [torch.get_rng_state(), *(torch.cuda.get_rng_state_all() if _has_cuda() else [])]
 
 

@@ -170,6 +170,7 @@ class NeuralPUClassifier(PUClassifier):
             average, checkpoint = self._train_members(objectives, X, rows, is_positive)
             nets = self._average_members(objectives, average)
             held_out = self._publish_members(objectives, nets, rows, len(is_positive))
+        # Last: a process that dies before this line can still go on from the file.
         if checkpoint is not None:
             checkpoint.remove()
         return held_out if held_out.is_known.any() else None
@@ -226,6 +227,7 @@ class NeuralPUClassifier(PUClassifier):
         joint.resume(len(history) * len(joint))
 
         def end_epoch(record: dict[str, float]) -> bool:
+            # Before `average` adds its judgements, which are no sums.
             for name in record.keys() - {"epoch"}:
                 record[name] /= len(objectives)  # the loss is a sum over members
             stop = average(record)
@@ -243,6 +245,7 @@ class NeuralPUClassifier(PUClassifier):
                 joint,
                 joint.terms,
                 optimizer=optimizer,
+                # The process may have died after the last epoch: then none is left to train.
                 n_epochs=len(history) if average.is_over(len(history)) else self.n_epochs,
                 after_step=joint.after_step,
                 on_epoch=end_epoch,
@@ -332,6 +335,7 @@ class NeuralPUClassifier(PUClassifier):
             )
         members = [objective.member for objective in objectives]
         sources = [m.batches.mine for m in members if isinstance(m.batches.mine, MinedNegatives)]
+        # Where the file lies and what is shown make no difference to the weights.
         own = clone(self).set_params(checkpoint=None, verbose=0)
         return Checkpoint(
             self.checkpoint,

@@ -13,7 +13,7 @@ from mixpul.training import Batch
 
 __all__ = ["JointObjective", "Objective"]
 
-# Of which statistics of batch norm are estimated: more would not change them.
+# How many batches batch norm takes its statistics from: more would hardly change them.
 CLEAN_BATCHES = 100
 
 
@@ -86,6 +86,7 @@ class JointObjective:
         return min(len(objective.member.batches) for objective in self.objectives)
 
     def __iter__(self) -> Iterator[tuple[Batch, ...]]:
+        # Not strict: folds may differ by a row, and so by a batch.
         return zip(*(objective.member.batches for objective in self.objectives), strict=False)
 
     def terms(self, batches: tuple[Batch, ...], progress: float) -> dict[str, Tensor]:

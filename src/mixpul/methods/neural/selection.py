@@ -19,7 +19,7 @@ __all__ = ["GAP", "PU_AUC", "Criterion", "EpochAverage", "score_gap", "score_hel
 
 
 def score_gap(is_positive: NDArray[np.bool_], logits: NDArray) -> float:
-    """Mean probability of labeled positives less that of unlabeled rows.
+    """Return the mean probability of labeled positives less that of unlabeled rows.
 
     In expectation it is (1 - prior) times the same gap between positives and negatives: needs no
     prior, as PU-AUC. It does not count how positives are ordered among themselves, which is most
@@ -46,7 +46,7 @@ GAP = Criterion("gap", score_gap, 0.01)
 
 
 class EpochAverage:
-    """Averages networks over the epochs of a training, the better ones weighing more.
+    """Average of networks over the epochs of a training, in which better epochs weigh more.
 
     After each epoch the networks score the rows they have not seen, and the pooled scores are
     judged as one. Weights decay with the distance from the best epoch in units of its uncertainty
@@ -109,9 +109,11 @@ class EpochAverage:
                 f"Training diverged: after epoch {epoch} the scores of held-out rows are NaN. "
                 f"{WAY_OUT}"
             )
+        # PU-AUC is noted for users in any case; as keys, it is not computed twice.
         for criterion in dict.fromkeys((PU_AUC, self.criterion)):
             record[criterion.name] = criterion.judge(self.is_positive[is_known], scores[is_known])
         value = record[self.criterion.name]
+        # Before the best is updated: an epoch is weighed against the best so far.
         self._add(value)
         if value > self._best:
             self._best, self.n_epochs = value, epoch
@@ -139,15 +141,15 @@ class EpochAverage:
                 value.copy_(sums[name] / self._weight)
 
     def get_sums(self) -> dict[str, Tensor]:
-        """The weighted sums so far, of all networks."""
+        """Return the weighted sums so far, of all networks."""
         return {f"{k}.{name}": v for k, sums in enumerate(self._sums) for name, v in sums.items()}
 
     def get_values(self) -> dict[str, float]:
-        """What else there is to remember, as plain numbers."""
+        """Return what else there is to remember, as plain numbers."""
         return {"n_epochs": self.n_epochs, "best": self._best, "weight": self._weight}
 
     def restore(self, sums: dict[str, Tensor], values: dict[str, float]) -> None:
-        """Go back to what `get_sums` and `get_values` gave."""
+        """Go back to what `get_sums` and `get_values` returned."""
         for name, value in self.get_sums().items():
             value.copy_(sums[name])
         self.n_epochs, self._best = int(values["n_epochs"]), values["best"]
@@ -164,5 +166,5 @@ def score_held_out(nets: list[nn.Module], held_out: list[Tensor], rows: Rows, n:
 
 
 def _list_floats(net: nn.Module) -> dict[str, Tensor]:
-    """The entries of the network's state that can be averaged; views, not copies."""
+    """Return the entries of the network's state that can be averaged; views, not copies."""
     return {k: v for k, v in net.state_dict().items() if v.is_floating_point()}
