@@ -45,6 +45,7 @@ bench: $(STAMP)  ## speed as ratios measured in one run, peers, priors, then the
 	$(BIN)/python benchmarks/tables.py
 	$(BIN)/python benchmarks/priors.py
 	$(BIN)/python benchmarks/peers.py
+	$(BIN)/python benchmarks/suite.py --show
 	$(BIN)/python benchmarks/quality.py
 
 results-pages: $(STAMP)  ## README table and docs/results.md from the committed results

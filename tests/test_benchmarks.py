@@ -24,6 +24,12 @@ def speed(monkeypatch):
     return importlib.import_module("speed")
 
 
+@pytest.fixture
+def suite(monkeypatch):
+    monkeypatch.syspath_prepend(BENCHMARKS)
+    return importlib.import_module("suite")
+
+
 def result(auc):
     return {"auc": auc, "accuracy": 0.5, "f1": 0.5, "seconds": 1.0, "setting": "defaults"}
 
@@ -97,3 +103,36 @@ def test_a_limit_that_is_passed_is_said(speed):
         "| VPU | 30.0 | 10.0 | 2.50 | 20 s holds |"
     )
     assert "20 s DOES NOT HOLD" in speed.write_line("VPU", speed.Cost(30.0, 21.0), unit, 20.0)
+
+
+def suite_records(**aucs):
+    """Results of methods on one table with 12 and with 60 labeled positives."""
+    return [
+        {"dataset": "a", "method": method, "settings": {"n_positive": n}, "auc": auc,
+         "fit_seconds": 1.0}
+        for method, values in aucs.items()
+        for n, auc in zip((12, 60), values, strict=False)
+    ]  # fmt: skip
+
+
+def test_the_suite_compares_methods_over_the_cells_that_all_of_them_have(suite):
+    text = suite.summarise(suite_records(MixPUL=(0.6, 0.8), VPU=(0.7, 0.7)))
+    assert "over 2 cells of 1 tables" in text
+    assert "| MixPUL | 0.700 | 0.600 | 0.800 | – | 1.5 | 1 | 1.0 |" in text
+    text = suite.summarise(suite_records(MixPUL=(0.6, 0.8), VPU=(0.7,)))
+    assert "| VPU | 0.700 | 0.700 | – | – | 1.0 | 1 | 1.0 |" in text
+    assert "No cell" in suite.summarise([])
+
+
+def test_the_suite_labels_at_most_half_of_the_positives_and_scales_by_training_rows(suite):
+    generator = np.random.default_rng(0)
+    y = (np.arange(300) < 90).astype(int)
+    X = np.column_stack([generator.normal(5, 2, 300), np.exp(generator.normal(0, 3, 300))])
+    split = suite.split_table(X, y, n_labeled=250, seed=0)
+    assert len(split.pu.s) == 180
+    assert split.pu.s.sum() == 27  # of 54
+    np.testing.assert_allclose(split.pu.X.mean(axis=0), 0, atol=1e-9)
+    np.testing.assert_allclose(split.pu.X.std(axis=0), 1)
+    # Without the logarithm one row would be further out than all the others together.
+    assert np.abs(split.pu.X).max() < suite.HEAVY_TAIL
+    assert len(split.X_test) == 120
