@@ -112,6 +112,14 @@ def check_the_threshold_is_the_raw_score_that_becomes_zero(estimator):
     np.testing.assert_array_equal(model.decision_function(X) > 0, raw > model.threshold_)
 
 
+def check_a_refused_fit_leaves_an_earlier_one_as_it_was(estimator):
+    model = estimator.set_params(random_state=0).fit(X, Y)
+    expected = model.decision_function(X)
+    with pytest.raises(ValueError, match="one class only"):
+        model.fit(X[:, :3], np.zeros(len(Y)))
+    np.testing.assert_array_equal(model.decision_function(X), expected)
+
+
 def check_rows_are_scored_one_by_one(estimator):
     model = estimator.set_params(random_state=0).fit(X, Y)
     together = model.decision_function(X)

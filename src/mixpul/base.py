@@ -70,8 +70,14 @@ or array of shape (n_samples, channels, height, width)
         self
         """
         self._validate_params()
-        X, y = self._check_input(X, y)
-        classes, is_positive = split_labels(y, self.pos_label)
+        before = vars(self).copy()
+        try:
+            X, y = self._check_input(X, y)
+            classes, is_positive = split_labels(y, self.pos_label)
+        except ValueError:
+            # A fit that is refused leaves an earlier one as it was, with the shape of its rows.
+            self.__dict__ = before
+            raise
         if is_positive.sum() < LEAST_POSITIVES:
             warnings.warn(
                 f"Number of rows labeled positive: {is_positive.sum()}. Results will depend on "
