@@ -10,8 +10,8 @@ import mixpul
 ROOT = Path(__file__).parents[1]
 
 
-def quality():
-    spec = importlib.util.spec_from_file_location("quality", ROOT / "benchmarks" / "quality.py")
+def load_benchmark(name):
+    spec = importlib.util.spec_from_file_location(name, ROOT / "benchmarks" / f"{name}.py")
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     return module
@@ -19,7 +19,7 @@ def quality():
 
 def test_what_is_generated_from_the_committed_results_is_current():
     """If not: python benchmarks/quality.py --write"""
-    for path, text in quality().generated().items():
+    for path, text in load_benchmark("quality").generated().items():
         assert path.read_text() == text, path
 
 
@@ -80,3 +80,12 @@ def test_ci_runs_on_every_python_that_the_package_names():
     workflow = (ROOT / ".github" / "workflows" / "ci.yml").read_text()
     assert f"python: {named}".replace("'", '"') in workflow
     assert named[0] == project["requires-python"].removeprefix(">=")
+
+
+def test_the_table_of_the_suite_is_that_of_its_results():
+    suite = load_benchmark("suite")
+    found = rows(suite.summarise(suite.read_results(suite.RESULTS, suite.TARGET)), "| method")
+    shown = rows((ROOT / "README.md").read_text(), "`benchmarks/suite.py`")
+    assert {"MixPUL", "VPU", "Bagging"} <= shown.keys()
+    for name in shown.keys() - {"---"}:
+        assert shown[name] == found[name][:4], name
