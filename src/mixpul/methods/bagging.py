@@ -134,8 +134,6 @@ class BaggingPUClassifier(PUClassifier):
     def _keep(self, members: list[Any]) -> None:
         """Keep default trees as arrays, which can be saved, and other members as they are."""
         names = ("roots", "children", "feature", "threshold", "value")
-        for name in names:
-            self.__dict__.pop(f"tree_{name}_", None)  # of an earlier fit
         self._estimators = members
         if self.estimator is None:
             self._estimators = []
