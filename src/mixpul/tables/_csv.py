@@ -102,6 +102,27 @@ def open_text(name: str, compression: str | None) -> tuple[bytes, Any]:
     return head, pa.input_stream(name, compression=compression)
 
 
+class _Use:
+    """Whether a stream is being read, or may still be.
+
+    An object of its own, because the exit keeps it: the stream itself should go when it is done.
+    """
+
+    def __init__(self) -> None:
+        self.is_over = self.is_reading = False
+        self.released = threading.Event()
+        atexit.register(self.end)
+
+    def end(self) -> None:
+        """Say that the input is over, and wait until nobody reads."""
+        self.is_over = True
+        started = time.monotonic()
+        while not self.released.wait(0.05):
+            waited = time.monotonic() - started
+            if waited > (PATIENCE if self.is_reading else LONG_PATIENCE):
+                return
+
+
 class _Joined(io.RawIOBase):
     """Bytes that were read already, then the rest of the stream they came from.
 
@@ -111,36 +132,25 @@ class _Joined(io.RawIOBase):
 
     def __init__(self, head: bytes, rest: Any) -> None:
         super().__init__()
-        self.head, self.rest = io.BytesIO(head), rest
-        self.is_over = self.is_reading = False
-        self.released = threading.Event()
-        atexit.register(self._end)
+        self.head, self.rest, self.use = io.BytesIO(head), rest, _Use()
 
     def readable(self) -> bool:
         return True
 
     def readinto(self, buffer: Any) -> int:
-        if self.is_over:
+        if self.use.is_over:
             return 0
-        self.is_reading = True
+        self.use.is_reading = True
         piece = self.head.read(len(buffer)) or self.rest.read(len(buffer))
-        self.is_reading = False
+        self.use.is_reading = False
         buffer[: len(piece)] = piece
         return len(piece)
-
-    def _end(self) -> None:
-        self.is_over = True
-        started = time.monotonic()
-        while not self.released.wait(0.05):
-            waited = time.monotonic() - started
-            if waited > (PATIENCE if self.is_reading else LONG_PATIENCE):
-                return
 
     def close(self) -> None:
         super().close()
         if self.rest is not sys.stdin.buffer:
             self.rest.close()
-        self.released.set()
+        self.use.released.set()
 
 
 def _decode(head: bytes, encoding: str) -> str:
