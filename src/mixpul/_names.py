@@ -67,8 +67,13 @@ class Registry(MutableMapping[str, Any]):
 
     def locate_classes(self) -> dict[str, str]:
         """Map the name of each class to its place; import nothing."""
-        places = [place for place in self._places.values() if isinstance(place, str)]
+        places = [_find_place(value) for value in self._places.values()]
         return {place.partition(":")[2]: place for place in places}
+
+
+def _find_place(value: Any) -> str:
+    """Return the place of what is registered: a place already, or a class added at run time."""
+    return value if isinstance(value, str) else f"{value.__module__}:{value.__qualname__}"
 
 
 # The order is that of menus and of `compare`.
