@@ -31,7 +31,7 @@ CHEAP = {
     "pnu": [{"n_centres": 50}],
     "supervised": [{"n_evals": 10}],
     "vpu": [{"cross_fitting": 2, **QUICK}],
-    "bagging": [{"n_estimators": 20}],
+    "bagging": [{"n_estimators": 20}, {"n_estimators": 20, "splits": "best"}],
 }
 ESTIMATORS = [METHODS[name](**params) for name in METHODS for params in CHEAP.get(name, [{}])]
 

@@ -44,6 +44,8 @@ PARTS: dict[str, type[BaseEstimator]] = {
 
 # What VPU called its threshold in earlier files.
 FORMER_NAMES = {"cut_": "threshold_"}
+# Classes that choose a threshold today, and whose earlier files have none because it was 0.
+ONCE_AT_ZERO = {"BaggingPUClassifier"}
 
 
 def save(
@@ -281,7 +283,7 @@ def _rebuild(
     learned |= {name: tensor.numpy() for name, tensor in tensors.items() if "." not in name}
     if isinstance(model, NeuralPUClassifier) and "net_" in learned:
         learned["net_"] = _rebuild_net(model, tensors, **learned["net_"])
-    if cls._choose_threshold is PUClassifier._choose_threshold:
+    if cls._choose_threshold is PUClassifier._choose_threshold or cls.__name__ in ONCE_AT_ZERO:
         # Files from before all methods had one do not say.
         learned.setdefault("threshold_", 0.0)
     for name, value in learned.items():

@@ -1,56 +1,79 @@
-"""Bagging for positive-unlabeled learning (Mordelet and Vert, 2014)."""
+"""Averages of classifiers that each take a few unlabeled rows for negatives."""
 
+from collections.abc import Iterator
 from numbers import Integral
 from typing import Any
 
 import numpy as np
+from joblib import Parallel, delayed
 from numpy.typing import NDArray
 from scipy.special import expit, logit
 from sklearn.base import BaseEstimator, clone
 
 from mixpul._util.arrays import dense_blocks, dense_rows
-from mixpul._util.random import RandomStateLike, as_generator, seed_parts
-from mixpul._util.validation import HasMethods, Interval
-from mixpul.base import PUClassifier
+from mixpul._util.random import RandomStateLike, as_generator, draw_seed, seed_parts
+from mixpul._util.validation import HasMethods, Interval, StrOptions
+from mixpul.base import HeldOut, PUClassifier
+from mixpul.methods._trees import SPLITS, Predictor, Trees, grow_trees, make_predictor
+from mixpul.metrics import balanced_threshold
 
 __all__ = ["BaggingPUClassifier"]
 
+# Fewer unlabeled rows than this do not show a tree where they lie.
+LEAST_UNLABELED = 20
+# As many as a bootstrap draws: each row stays out of the bag of a third of the trees.
+LARGEST_SHARE = 0.632
+
 
 class BaggingPUClassifier(PUClassifier):
-    r"""Average of classifiers, each of which takes a few unlabeled rows for negatives.
+    r"""Average of trees, each of which takes a few unlabeled rows for negatives.
 
-    Every member learns to tell all positives from a bootstrap sample of the unlabeled rows that is
-    as large as their number. Samples differ in the positives they hold by mistake, so members
-    err in different places and their average errs less. Unlabeled rows are also scored by those
-    members alone that have not seen them.
+    Every tree learns to tell a bootstrap sample of the positives from about as many unlabeled
+    rows, drawn without replacement. Both sides have the same total weight. Samples differ in the
+    positives that their unlabeled rows hold by mistake, so trees err in different places and their
+    average errs less. Each row is also scored by those trees alone that have not seen it.
+
+    With an `estimator` this is the bagging of Mordelet and Vert: every member learns to tell all
+    positives from a bootstrap sample of the unlabeled rows.
 
     A score is the log odds of the mean probability p of the members, smoothed as
-    :math:`(T p + 1/2) / (T + 1)` for T members. Classes are balanced within a sample: above 0
-    rows are denser among positives than among unlabeled rows.
+    :math:`(T p + 1/2) / (T + 1)` for T members. Trees that end in single rows lean to the side with
+    more distinct rows, so the decision lies where out-of-bag scores tell positives from unlabeled
+    rows best (`metrics.balanced_threshold`). With an `estimator` it lies at even odds.
 
     Parameters
     ----------
     estimator : classifier or None, default=None
-        Any scikit-learn classifier with `predict_proba` or `decision_function`; None is a decision
-        tree. Only a classifier made of default trees can be saved.
-    n_estimators : int, default=100
+        Any scikit-learn classifier with `predict_proba` or `decision_function`; None grows trees
+        with random splits. Only a classifier made of these trees can be saved.
+    n_estimators : int, default=200
         Number of members.
     n_unlabeled : int or None, default=None
-        Rows in each sample of unlabeled rows; None takes as many as there are positives.
+        Unlabeled rows in each sample; None takes as many as there are positives. Trees then get at
+        least 20, and at most 63 % of the unlabeled rows, so that some are always out of bag.
+    splits : {'random', 'best'}, default='random'
+        How trees choose a threshold: at random (extremely randomised trees) or as the best one (a
+        balanced random forest). Both look at sqrt(n_features) features for each split. Not used
+        with an `estimator`.
+    n_jobs : int or None, default=None
+        Number of joblib workers; -1 is all cores. Scores do not depend on it.
     pos_label : label or None, default=None
         The label of labeled positives; by default the larger one.
     random_state : int, RandomState, Generator or None, default=None
-        Samples, and members that have a `random_state` which is None.
+        Samples, trees, and members that have a `random_state` which is None.
 
     Attributes
     ----------
     classes_ : ndarray of shape (2,)
         The label of unlabeled rows, then that of positives.
     oob_scores_ : ndarray of shape (n_samples,)
-        Score of each unlabeled row by the members that have not seen it; NaN for positives, which
-        all members have seen, and for rows in every sample.
+        Score of each row by the trees that have not seen it, on the scale of `decision_function`;
+        0, no evidence, for a row that all trees have seen, such as an only positive. With
+        an `estimator` it is NaN for such rows, thus for all positives.
+    threshold_ : float
+        The log odds at which the decision lies; 0 with an `estimator`.
     n_unlabeled_ : int
-        Rows in each sample of unlabeled rows.
+        Unlabeled rows in each sample.
     tree_roots_ : ndarray of shape (n_estimators,)
         Default trees only: the first node of each tree in the arrays below.
     tree_children_ : ndarray of shape (n_nodes, 2)
@@ -58,12 +81,14 @@ class BaggingPUClassifier(PUClassifier):
     tree_feature_ : ndarray of shape (n_nodes,)
     tree_threshold_ : ndarray of shape (n_nodes,)
     tree_value_ : ndarray of shape (n_nodes,)
-        Share of positives in each node.
+        Share of positives in each node, both sides weighted equally.
     n_features_in_ : int
     feature_names_in_ : ndarray of str, if X is a data frame
 
     References
     ----------
+    Geurts, Ernst, Wehenkel (2006). Extremely randomized trees. Machine Learning 63.
+
     Mordelet, Vert (2014). A bagging SVM to learn from positive and unlabeled examples. Pattern
     Recognition Letters 37.
 
@@ -76,12 +101,22 @@ class BaggingPUClassifier(PUClassifier):
     >>> model = BaggingPUClassifier(n_estimators=10, random_state=0).fit(pu.X, pu.s)
     >>> model.n_unlabeled_, model.oob_scores_.shape
     (142, (2201,))
+
+    Mordelet and Vert's bagging, around trees of two levels:
+
+    >>> from sklearn.tree import DecisionTreeClassifier
+    >>> small = DecisionTreeClassifier(max_depth=2)
+    >>> model = BaggingPUClassifier(estimator=small, random_state=0).fit(pu.X, pu.s)
+    >>> model.predict(pu.X[:3]).shape
+    (3,)
     """
 
     _parameter_constraints: dict = {
         "estimator": [HasMethods("fit"), None],
         "n_estimators": [Interval(Integral, 1, None, closed="left")],
         "n_unlabeled": [Interval(Integral, 1, None, closed="left"), None],
+        "splits": [StrOptions(set(SPLITS))],
+        "n_jobs": [Integral, None],
         "random_state": ["random_state", np.random.Generator],
     }
 
@@ -89,102 +124,132 @@ class BaggingPUClassifier(PUClassifier):
         self,
         *,
         estimator: BaseEstimator | None = None,
-        n_estimators: int = 100,
+        n_estimators: int = 200,
         n_unlabeled: int | None = None,
+        splits: str = "random",
+        n_jobs: int | None = None,
         pos_label: Any = None,
         random_state: RandomStateLike = None,
     ) -> None:
         self.estimator = estimator
         self.n_estimators = n_estimators
         self.n_unlabeled = n_unlabeled
+        self.splits = splits
+        self.n_jobs = n_jobs
         self.pos_label = pos_label
         self.random_state = random_state
 
-    def _fit(self, X: Any, is_positive: NDArray[np.bool_]) -> None:
+    def _fit(self, X: Any, is_positive: NDArray[np.bool_]) -> HeldOut:
         random = as_generator(self.random_state)
-        positive, unlabeled = np.flatnonzero(is_positive), np.flatnonzero(~is_positive)
+        grow = self._grow_trees if self.estimator is None else self._fit_members
+        samples = grow(X, np.flatnonzero(is_positive), np.flatnonzero(~is_positive), random)
+        was_seen = np.zeros((len(is_positive), self.n_estimators), dtype=bool)
+        for k, sample in enumerate(samples):
+            was_seen[sample, k] = True
+        self.oob_scores_ = self._score_out_of_bag(X, was_seen)
+        return HeldOut(self.oob_scores_, np.asarray(~was_seen.all(axis=1)))
+
+    def _choose_threshold(
+        self, X: Any, is_positive: NDArray[np.bool_], held_out: HeldOut | None
+    ) -> float:
+        assert held_out is not None
+        is_known = held_out.is_known
+        if self.estimator is not None or len(np.unique(is_positive[is_known])) < 2:
+            return 0.0
+        threshold = balanced_threshold(is_positive[is_known], held_out.scores[is_known])
+        # On the scale of decision_function, as users compare them with it.
+        self.oob_scores_ = np.where(is_known, held_out.scores - threshold, 0.0)
+        return threshold
+
+    def _grow_trees(
+        self,
+        X: Any,
+        positive: NDArray[np.intp],
+        unlabeled: NDArray[np.intp],
+        random: np.random.Generator,
+    ) -> list[NDArray[np.intp]]:
+        """Grow the default trees, and return the rows that each has seen."""
+        n = self.n_unlabeled
+        if n is None:
+            n_most = max(1, int(LARGEST_SHARE * len(unlabeled)))
+            n = min(max(len(positive), LEAST_UNLABELED), n_most)
+        self.n_unlabeled_ = min(int(n), len(unlabeled))
+        samples, seeds = [], []
+        for _ in range(self.n_estimators):
+            few = random.choice(unlabeled, self.n_unlabeled_, replace=False)
+            samples.append(np.concatenate([random.choice(positive, len(positive)), few]))
+            seeds.append(draw_seed(random))
+        trees = grow_trees(X, samples, len(positive), seeds, self.splits, self.n_jobs)
+        self._estimators: list[Any] = []
+        for name, array in trees._asdict().items():
+            setattr(self, f"tree_{name}_", array)
+        return samples
+
+    def _fit_members(
+        self,
+        X: Any,
+        positive: NDArray[np.intp],
+        unlabeled: NDArray[np.intp],
+        random: np.random.Generator,
+    ) -> list[NDArray[np.intp]]:
+        """Fit copies of the estimator, and return the rows that each has seen."""
         # As many unlabeled rows as positives by default: every member learns from balanced classes.
         self.n_unlabeled_ = int(self.n_unlabeled or len(positive))
         target = np.arange(len(positive) + self.n_unlabeled_) < len(positive)
-        was_seen = np.zeros((len(is_positive), self.n_estimators), dtype=bool)
-        was_seen[positive] = True  # by all members: only unlabeled rows are ever out of bag
-        members = []
-        for k in range(self.n_estimators):
-            sample = random.choice(unlabeled, self.n_unlabeled_)
-            was_seen[sample, k] = True
-            rows = dense_rows(X[np.concatenate([positive, sample])]).astype(np.float32)
-            members.append(self._make_member(random).fit(rows, target))
-        self._keep(members)
-        self.oob_scores_ = self._score_out_of_bag(X, was_seen)
-
-    def _list_needed(self) -> tuple[str, ...]:
-        return ("tree_roots_",)
-
-    def _scores(self, X: Any) -> NDArray[np.float32]:
-        shares = [self._predict_members(rows).mean(axis=1) for _, rows in dense_blocks(X)]
-        return _smooth_logit(np.concatenate(shares), self.n_estimators).astype(np.float32)
+        samples, members = [], []
+        for _ in range(self.n_estimators):
+            samples.append(np.concatenate([positive, random.choice(unlabeled, self.n_unlabeled_)]))
+            members.append(self._make_member(random))
+        self._estimators = Parallel(n_jobs=self.n_jobs)(
+            delayed(_fit_member)(member, X, sample, target)
+            for member, sample in zip(members, samples, strict=True)
+        )
+        return samples
 
     def _make_member(self, random: np.random.Generator) -> Any:
         """Return a new member, with a seed of its own wherever it asks for one."""
-        from sklearn.tree import DecisionTreeClassifier
+        return seed_parts(clone(self.estimator), random)
 
-        member: Any = DecisionTreeClassifier() if self.estimator is None else clone(self.estimator)
-        return seed_parts(member, random)
+    def _list_needed(self) -> tuple[str, ...]:
+        return tuple(f"tree_{name}_" for name in Trees._fields)
 
-    def _keep(self, members: list[Any]) -> None:
-        """Keep default trees as arrays, which can be saved, and other members as they are."""
-        names = ("roots", "children", "feature", "threshold", "value")
-        self._estimators = members
-        if self.estimator is None:
-            self._estimators = []
-            for name, array in zip(names, _flatten_trees(members), strict=True):
-                setattr(self, f"tree_{name}_", array)
+    def _scores(self, X: Any) -> NDArray[np.float32]:
+        shares = [members.mean(axis=1) for _, members in self._predict_blocks(X)]
+        return _smooth_logit(np.concatenate(shares), self.n_estimators).astype(np.float32)
 
-    def _predict_members(self, rows: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return the probability of being positive by each member, (n_rows, n_estimators)."""
-        single = rows.astype(np.float32)  # as in training: trees compare in single precision
-        if hasattr(self, "tree_roots_"):
-            return self._walk_trees(single)
-        return np.column_stack([_predict_positive(m, single) for m in self._estimators])
+    def _predict_blocks(self, X: Any) -> Iterator[tuple[slice, NDArray[np.float64]]]:
+        """Yield some rows at a time with the probabilities by each member, (n_rows, n_members)."""
+        predict = self._make_predictor()
+        for block, rows in dense_blocks(X):
+            # In single precision as in training.
+            yield block, predict(rows.astype(np.float32))
 
-    def _walk_trees(self, rows: NDArray[np.float32]) -> NDArray[np.float64]:
-        """Walk all rows down all trees together, a level at a time."""
-        node = np.tile(self.tree_roots_, (len(rows), 1))
-        row = np.arange(len(rows))[:, None]
-        while True:
-            is_above = rows[row, self.tree_feature_[node]] > self.tree_threshold_[node]
-            # A leaf is its own child, so rows that have arrived stay where they are.
-            following = self.tree_children_[node, is_above.astype(np.intp)]
-            if np.array_equal(following, node):
-                return self.tree_value_[node]
-            node = following
+    def _make_predictor(self) -> Predictor:
+        if not hasattr(self, "tree_roots_"):
+            return lambda rows: np.column_stack(
+                [_predict_positive(member, rows) for member in self._estimators]
+            )
+        trees = Trees(*(getattr(self, name) for name in self._list_needed()))
+        return make_predictor(trees, int(np.prod(self._row_shape)))
 
     def _score_out_of_bag(self, X: Any, was_seen: NDArray[np.bool_]) -> NDArray[np.float64]:
         scores = np.empty(X.shape[0])
-        for block, rows in dense_blocks(X):
+        for block, members in self._predict_blocks(X):
             is_new = ~was_seen[block]
             n_new = is_new.sum(axis=1)
-            total = (self._predict_members(rows) * is_new).sum(axis=1)
-            share = total / np.maximum(n_new, 1)
-            scores[block] = np.where(n_new > 0, _smooth_logit(share, n_new), np.nan)
+            share = (members * is_new).sum(axis=1) / np.maximum(n_new, 1)
+            if self.estimator is None:
+                # Positives are out of more bags than unlabeled rows are. Smoothed by the number of
+                # bags, the surest of both kinds would not be equal.
+                share = np.where(n_new > 0, share, 0.5)
+                scores[block] = _smooth_logit(share, self.n_estimators)
+            else:
+                scores[block] = np.where(n_new > 0, _smooth_logit(share, n_new), np.nan)
         return scores
 
 
-def _flatten_trees(trees: list[Any]) -> tuple[NDArray, ...]:
-    """Line up the nodes of all trees: roots, children, features, thresholds, positive shares."""
-    sizes = [fitted.tree_.node_count for fitted in trees]
-    roots = np.cumsum([0, *sizes[:-1]])
-    children, feature, threshold, value = [], [], [], []
-    for root, fitted in zip(roots, trees, strict=True):
-        tree = fitted.tree_
-        own = np.arange(tree.node_count)
-        is_leaf = tree.children_left < 0
-        both = np.column_stack([tree.children_left, tree.children_right])
-        children.append(root + np.where(is_leaf[:, None], own[:, None], both))
-        feature.append(np.where(is_leaf, 0, tree.feature))
-        threshold.append(np.where(is_leaf, 0.0, tree.threshold))
-        value.append(tree.value[:, 0, 1] / tree.value[:, 0].sum(axis=1))
-    return roots, *map(np.concatenate, (children, feature, threshold, value))
+def _fit_member(member: Any, X: Any, sample: NDArray[np.intp], target: NDArray[np.bool_]) -> Any:
+    return member.fit(dense_rows(X[sample]).astype(np.float32), target)
 
 
 def _predict_positive(member: Any, rows: NDArray[np.float32]) -> NDArray[np.float64]:

@@ -1,0 +1,187 @@
+"""Trees grown on balanced samples and kept as plain arrays, which need no pickle."""
+
+from collections.abc import Callable, Sequence
+from functools import cache, partial
+from typing import Any, NamedTuple
+
+import numpy as np
+from joblib import Parallel, delayed, effective_n_jobs
+from numpy.typing import NDArray
+
+from mixpul._util.arrays import dense_rows
+
+__all__ = ["SPLITS", "Predictor", "Trees", "grow_trees", "join_trees", "make_predictor"]
+
+SPLITS = ("random", "best")
+Predictor = Callable[[NDArray[np.float32]], NDArray[np.float64]]
+
+
+class Trees(NamedTuple):
+    """The nodes of all trees, one tree after the other; children come after their parents."""
+
+    roots: NDArray  # the first node of each tree
+    children: NDArray  # if a value is up to the threshold, and if it is above; a leaf is its own
+    feature: NDArray
+    threshold: NDArray
+    value: NDArray  # share of positives
+
+
+def grow_trees(
+    X: Any,
+    samples: Sequence[NDArray[np.intp]],
+    n_positive: int,
+    seeds: Sequence[int],
+    splits: str,
+    n_jobs: int | None,
+) -> Trees:
+    """Grow a tree on each sample, whose first `n_positive` rows are positives."""
+    jobs = list(zip(samples, seeds, strict=True))
+    n_batches = min(len(jobs), max(1, effective_n_jobs(n_jobs)))
+    # Growing leaves Python for most of its time, so threads are the cheapest workers.
+    batches = Parallel(n_jobs=n_jobs, prefer="threads")(
+        delayed(_grow_batch)(X, jobs[k::n_batches], n_positive, splits) for k in range(n_batches)
+    )
+    return join_trees([batches[k % n_batches][k // n_batches] for k in range(len(jobs))])
+
+
+def _grow_batch(
+    X: Any, jobs: list[tuple[NDArray[np.intp], int]], n_positive: int, splits: str
+) -> list[Trees]:
+    from sklearn.tree import DecisionTreeClassifier, ExtraTreeClassifier
+
+    kind = ExtraTreeClassifier if splits == "random" else DecisionTreeClassifier
+    trees = []
+    for sample, seed in jobs:
+        target = np.arange(len(sample)) < n_positive
+        # Exactly 1 where both sides are equally large, so that shares are not rounded.
+        weight = np.where(target, 1.0, n_positive / max(1, len(sample) - n_positive))
+        rows = dense_rows(X[sample]).astype(np.float32)
+        member = kind(max_features="sqrt", random_state=seed)
+        trees.append(_flatten_tree(member.fit(rows, target, sample_weight=weight).tree_))
+    return trees
+
+
+def _flatten_tree(tree: Any) -> Trees:
+    is_leaf = tree.children_left < 0
+    children = np.column_stack([tree.children_left, tree.children_right])
+    children[is_leaf] = np.flatnonzero(is_leaf)[:, None]
+    threshold = np.where(is_leaf, 0.0, tree.threshold)
+    single = threshold.astype(np.float32)
+    # Rounded down: values are in single precision, so none lies between the two thresholds.
+    single = np.where(single > threshold, np.nextafter(single, np.float32(-np.inf)), single)
+    return Trees(
+        roots=np.zeros(1, dtype=np.int32),
+        children=children.astype(np.int32),
+        feature=np.where(is_leaf, 0, tree.feature).astype(np.int32),
+        threshold=single,
+        value=(tree.value[:, 0, 1] / tree.value[:, 0].sum(axis=1)).astype(np.float32),
+    )
+
+
+def join_trees(parts: Sequence[Trees]) -> Trees:
+    """Line up the nodes of all trees."""
+    starts = np.cumsum([0, *(len(part.value) for part in parts[:-1])])
+    moved = [
+        part._replace(roots=part.roots + start, children=part.children + start)
+        for part, start in zip(parts, starts, strict=True)
+    ]
+    joined = Trees(*map(np.concatenate, zip(*moved, strict=True)))
+    index = np.int32 if len(joined.value) < 2**31 else np.int64
+    return joined._replace(roots=joined.roots.astype(index), children=joined.children.astype(index))
+
+
+def make_predictor(trees: Trees, n_columns: int) -> Predictor:
+    """Return a function from rows to the share of positives in their leaf of each tree.
+
+    scikit-learn's compiled walk is several times as fast as numpy's, and ends in the same leaves.
+    """
+    _check_trees(trees, n_columns)
+    layout = find_layout()
+    if layout is None:
+        return partial(_walk, trees)
+    return partial(_predict_compiled, _compile(trees, n_columns, layout))
+
+
+def _check_trees(trees: Trees, n_columns: int) -> None:
+    """Refuse arrays that compiled code would follow out of bounds, or for ever."""
+    roots, children, feature, threshold, value = trees
+    n = len(value)
+    own = np.arange(n)[:, None]
+    is_whole = (
+        len(roots) > 0
+        and roots[0] == 0
+        and (np.diff(roots, append=n) > 0).all()
+        and children.shape == (n, 2)
+        and feature.shape == threshold.shape == value.shape == (n,)
+        and 0 <= feature.min() <= feature.max() < n_columns
+    )
+    if is_whole:
+        ends = np.repeat(np.append(roots[1:], n), np.diff(roots, append=n))
+        is_leaf = (children == own).all(axis=1)
+        is_inside = ((children > own) & (children < ends[:, None])).all(axis=1)
+        is_whole = (is_leaf | is_inside).all()
+    if not is_whole:
+        raise ValueError("the arrays of its trees do not fit together.")
+
+
+def _compile(trees: Trees, n_columns: int, layout: np.dtype) -> list[Any]:
+    """Rebuild scikit-learn's trees, with the share of positives as their only value."""
+    from sklearn.tree._tree import Tree
+
+    sizes = np.diff(trees.roots, append=len(trees.value))
+    is_leaf = trees.children[:, 0] == np.arange(len(trees.value))
+    left, right = np.where(is_leaf, -1, trees.children.T - np.repeat(trees.roots, sizes))
+    value = trees.value.astype(np.float64).reshape(-1, 1, 1)
+    one_class = np.ones(1, dtype=np.intp)
+    compiled = []
+    for root, size in zip(trees.roots, sizes, strict=True):
+        part = slice(root, root + size)
+        nodes = np.zeros(size, dtype=layout)
+        nodes["left_child"], nodes["right_child"] = left[part], right[part]
+        nodes["feature"], nodes["threshold"] = trees.feature[part], trees.threshold[part]
+        tree = Tree(n_columns, one_class, 1)
+        # The depth is for display alone.
+        tree.__setstate__(
+            {"max_depth": 0, "node_count": int(size), "nodes": nodes, "values": value[part]}
+        )
+        compiled.append(tree)
+    return compiled
+
+
+def _predict_compiled(compiled: list[Any], rows: NDArray[np.float32]) -> NDArray[np.float64]:
+    shares = np.empty((len(rows), len(compiled)))
+    for k, tree in enumerate(compiled):
+        shares[:, k] = tree.predict(rows)[:, 0]
+    return shares
+
+
+def _walk(trees: Trees, rows: NDArray[np.float32]) -> NDArray[np.float64]:
+    """Walk all rows down all trees together, a level at a time."""
+    node = np.tile(trees.roots, (len(rows), 1))
+    row = np.arange(len(rows))[:, None]
+    while True:
+        is_above = rows[row, trees.feature[node]] > trees.threshold[node]
+        # A leaf is its own child, so rows that have arrived stay where they are.
+        following = trees.children[node, is_above.astype(np.intp)]
+        if np.array_equal(following, node):
+            return trees.value[node].astype(np.float64)
+        node = following
+
+
+@cache
+def find_layout() -> np.dtype | None:
+    """Return the type of scikit-learn's nodes; None if its trees cannot be rebuilt here.
+
+    The layout is not public and has changed before, so it is read off a small tree and tried.
+    """
+    from sklearn.tree import DecisionTreeClassifier
+
+    rows = np.arange(12, dtype=np.float32).reshape(6, 2)
+    try:
+        tree = DecisionTreeClassifier(random_state=0).fit(rows, [0, 1, 1, 0, 0, 1]).tree_
+        layout = tree.__getstate__()["nodes"].dtype
+        plain = _flatten_tree(tree)
+        rebuilt = _predict_compiled(_compile(plain, 2, layout), rows)
+    except (ImportError, AttributeError, KeyError, TypeError, ValueError):
+        return None
+    return layout if np.array_equal(rebuilt, _walk(plain, rows)) else None
