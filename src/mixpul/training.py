@@ -19,6 +19,7 @@ from mixpul.augment import Augment
 __all__ = [
     "Batch",
     "PUBatches",
+    "add_decays",
     "as_rows",
     "is_faster_in_bfloat16",
     "is_images",
@@ -125,8 +126,8 @@ class Batches(Protocol):
 class PUBatches:
     """Shuffled batches as index lists into one array that stays where it is.
 
-    An epoch passes once over the unlabeled rows, or takes `max_steps` steps if that is less.
-    Each batch holds as many positives and as many negatives as unlabeled rows. Pools smaller
+    An epoch passes once over the unlabeled rows, or takes `max_steps` steps if that is less, or
+    `min_steps` if that is more: a pass over a small table is no training. Each batch holds as many positives and as many negatives as unlabeled rows. Pools smaller
     than an epoch are gone through again and again, each time in a new order, so that even in a
     small batch every row of a small pool counts almost equally.
 
@@ -141,7 +142,7 @@ class PUBatches:
     batch_size : int
     generator : torch.Generator
         The only source of randomness, on the CPU.
-    max_steps : int, optional
+    max_steps, min_steps : int, optional
     augment : callable (rows, generator) -> rows, optional
         Changes the rows of a batch, each in its own way.
     """
@@ -156,6 +157,7 @@ class PUBatches:
         batch_size: int,
         generator: torch.Generator,
         max_steps: int | None = None,
+        min_steps: int | None = None,
         augment: Augment | None = None,
     ) -> None:
         self.rows, self.positive, self.unlabeled, self.mine = rows, positive, unlabeled, mine
@@ -164,14 +166,19 @@ class PUBatches:
         # A last batch of one row is left out: it has no partner to be mixed with.
         full, rest = divmod(len(unlabeled), self.batch_size)
         n_steps = max(1, full + (rest > 1))
+        self.comes_again = bool(min_steps and min_steps > n_steps)
+        n_steps = max(n_steps, min_steps or 0)
         self.n_steps = min(n_steps, max_steps) if max_steps else n_steps
 
     def __len__(self) -> int:
         return self.n_steps
 
     def __iter__(self) -> Iterator[Batch]:
-        unlabeled = self._shuffle(self.unlabeled, len(self.unlabeled))
-        n_drawn = min(self.n_steps * self.batch_size, len(unlabeled))
+        # All batches are full if rows come again; else the last one has the rows that are left.
+        n_wanted = self.n_steps * self.batch_size
+        length = n_wanted if self.comes_again else len(self.unlabeled)
+        unlabeled = self._shuffle(self.unlabeled, length)
+        n_drawn = min(n_wanted, length)
         pools = [self._shuffle(self.positive, n_drawn), unlabeled]
         if self.mine is not None:
             pools.insert(1, self._shuffle(torch.from_numpy(self.mine()), n_drawn))
@@ -265,6 +272,22 @@ def make_optimizer(
         weight_decay=weight_decay,
         fused=True,
     )
+
+
+def add_decays(optimizer: torch.optim.Optimizer, decays: list[float | Tensor]) -> None:
+    """Let each parameter decay by its own rate, or along its first axis by several rates."""
+    parameters = [p for group in optimizer.param_groups for p in group["params"]]
+    # Views of the full shape, made once: one call then adds the penalties of all parameters.
+    rates = [
+        torch.as_tensor(d, dtype=p.dtype, device=p.device).expand_as(p)
+        for d, p in zip(decays, parameters, strict=True)
+    ]
+
+    @torch.no_grad()
+    def add(*_: Any) -> None:
+        torch._foreach_addcmul_([p.grad for p in parameters], parameters, rates)
+
+    optimizer.register_step_pre_hook(add)
 
 
 @torch.inference_mode()

@@ -1,6 +1,6 @@
 """MixPUL: consistency under mixup for positive-unlabeled learning (Wei et al., 2020)."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from numbers import Real
 from os import PathLike
 from typing import Any, Self, cast
@@ -17,11 +17,11 @@ from mixpul.base import HeldOut, pick_shared
 from mixpul.losses import consistency, mix, pairwise_margin
 from mixpul.methods.neural import Member, NeuralPUClassifier, Objective
 from mixpul.methods.neural.negatives import MinedNegatives, rank_negatives
-from mixpul.methods.neural.objective import CLEAN_BATCHES
+from mixpul.methods.neural.objective import CLEAN_BATCHES, JointObjective
 from mixpul.methods.neural.selection import GAP
 from mixpul.metrics import balanced_threshold
 from mixpul.miners import MINERS, NegativeMiner, prepare_miner
-from mixpul.nets import NetSpec, Teacher
+from mixpul.nets import NetSpec, SideBySide, Teacher
 from mixpul.training import Batch
 
 __all__ = ["MixPULClassifier"]
@@ -181,9 +181,10 @@ default='skip-mlp'
         learning_rate: float = 0.04,
         optimizer: str = "sgd",
         momentum: float = 0.9,
-        weight_decay: float | str = "auto",
+        weight_decay: float | str | Sequence[float] = "auto",
         batch_size: int = 128,
         max_steps: int | None = 250,
+        min_steps: int | None = None,
         augment: AugmentSpec = None,
         cross_fitting: int | None = 5,
         early_stopping: bool = True,
@@ -237,6 +238,19 @@ default='skip-mlp'
     def _make_objective(self, member: Member) -> Objective:
         return MixPULObjective(self, member)
 
+    def _join(
+        self, objectives: Sequence[Objective], precision: Callable[[], Any]
+    ) -> JointObjective:
+        nets = [objective.member.net for objective in objectives]
+        # A subclass may do more in a step than this would repeat.
+        if (
+            len(nets) > 1
+            and all(type(objective) is MixPULObjective for objective in objectives)
+            and SideBySide.can_hold(nets)
+        ):
+            return SideBySideJoint(cast(Sequence[MixPULObjective], objectives), precision)
+        return super()._join(objectives, precision)
+
     def _make_negatives(
         self, member: Member, X: Any, positive: NDArray, unlabeled: NDArray
     ) -> MinedNegatives:
@@ -265,9 +279,12 @@ class MixPULObjective(Objective):
     """L_PN, L_U and L_PU, with a teacher that names targets and predicts."""
 
     method: MixPULClassifier
+    # Rows are along the first axis of a batch.
+    axis = 0
 
     def __init__(self, method: MixPULClassifier, member: Member) -> None:
         super().__init__(method, member)
+        self.net = member.net
         self.teacher = Teacher(member.net, method.ema_decay)
 
     @property
@@ -278,9 +295,12 @@ class MixPULObjective(Objective):
     def terms(self, batch: Batch, progress: float) -> dict[str, Tensor]:
         """Return the three weighted terms of a batch."""
         x_p, x_n, x_u = batch
-        y = torch.zeros(len(x_p) + len(x_n), device=x_p.device)
-        y[: len(x_p)] = 1
-        x_pn, y_pn = self._mix(torch.cat([x_p, x_n]), y)
+        axis = self.axis
+        n_positive = x_p.shape[axis]
+        x = torch.cat([x_p, x_n], axis)
+        y = torch.zeros(x.shape[: axis + 1], device=x.device)
+        y[..., :n_positive] = 1
+        x_pn, y_pn = self._mix(x, y)
         # Positives and unlabeled rows come again unmixed: L_PU ranks rows as they are.
         parts, weight = [x_pn, x_p, x_u], self.method.beta * self._ramp_up(progress)
         if weight:
@@ -289,7 +309,7 @@ class MixPULObjective(Objective):
             parts.append(x_uu)
         # One forward pass: faster, and batch norm sees all parts together, so that its
         # statistics do not tell the network which part a row is from.
-        logits = self.member.net(torch.cat(parts)).split([len(part) for part in parts])
+        logits = self.net(torch.cat(parts, axis)).split([part.shape[axis] for part in parts], -1)
         margin = pairwise_margin(logits[1], logits[2], self.method.margin)
         return {
             "L_PN": consistency(logits[0], y_pn),
@@ -318,17 +338,21 @@ class MixPULObjective(Objective):
 
     def _mix(self, x: Tensor, y: Tensor) -> tuple[Tensor, Tensor]:
         """Mix rows and targets with those of a permutation."""
-        weight: float | Tensor
-        of_rows: float | Tensor
+        weight, partner = self._draw_mixture(x.shape[self.axis])
+        weight, partner = weight.to(y), partner.to(x.device)
+        # A weight of a row is one for all of its entries.
+        of_rows = weight.reshape(*weight.shape, *[1] * (x.ndim - weight.ndim))
+        other_x = x.flatten(0, self.axis).index_select(0, partner.flatten()).view_as(x)
+        other_y = y.flatten()[partner.flatten()].view_as(y)
+        return mix(x, other_x, of_rows), mix(y, other_y, weight)
+
+    def _draw_mixture(self, n: int) -> tuple[Tensor, Tensor]:
+        """Draw mixing weights of n rows, or one for all of them, and a permutation."""
         alpha, member = self.method.alpha, self.member
+        size = n if self.method.mixing == "row" else None
         # Weights are drawn in numpy: torch's Beta distribution takes no generator.
-        if self.method.mixing == "row":
-            weight = torch.from_numpy(member.rng.beta(alpha, alpha, len(x))).to(y)
-            of_rows = weight.view(-1, *[1] * (x.ndim - 1))  # for all entries of a row
-        else:
-            weight = of_rows = member.rng.beta(alpha, alpha)
-        partner = torch.randperm(len(x), generator=member.generator).to(x.device)
-        return mix(x, x.index_select(0, partner), of_rows), mix(y, y[partner], weight)
+        weight = torch.as_tensor(member.rng.beta(alpha, alpha, size))
+        return weight, torch.randperm(n, generator=member.generator)
 
     def _ramp_up(self, progress: float) -> float:
         """Return the weight of L_U: none in the warm-up, then a smooth rise to 1."""
@@ -337,3 +361,68 @@ class MixPULObjective(Objective):
         risen = min(1.0, (progress - self.method.warmup) / RAMP)
         # The shape of the ramp in interpolation consistency training (ICT).
         return float(np.exp(-5 * (1 - risen) ** 2))
+
+
+class SideBySideObjective(MixPULObjective):
+    """The same for several members at once; a batch has one more axis, that of the members.
+
+    Their networks and teachers live on as views of the joint ones. Every member draws from its own
+    streams, so it is trained as it would be alone.
+    """
+
+    axis = 1
+
+    def __init__(self, objectives: Sequence[MixPULObjective]) -> None:
+        self.method, self.objectives = objectives[0].method, objectives
+        nets = [objective.member.net for objective in objectives]
+        self.net = SideBySide(nets)
+        self.net.lend_weights(nets)
+        self.teacher = Teacher(self.net, self.method.ema_decay)
+        cast(SideBySide, self.teacher.net).lend_weights([o.teacher.net for o in objectives])
+
+    def _draw_mixture(self, n: int) -> tuple[Tensor, Tensor]:
+        weights, partners = zip(*(o._draw_mixture(n) for o in self.objectives), strict=True)
+        first_rows = n * torch.arange(len(self.objectives))[:, None]
+        stacked = torch.stack(weights)
+        # One weight for all rows of a member still needs the axis of rows.
+        return stacked if stacked.ndim == 2 else stacked[:, None], torch.stack(
+            partners
+        ) + first_rows
+
+
+class SideBySideJoint(JointObjective):
+    """All members trained by one batched product per layer."""
+
+    def __init__(self, objectives: Sequence[MixPULObjective], precision: Callable[[], Any]) -> None:
+        super().__init__(objectives, precision)
+        self.together = SideBySideObjective(objectives)
+
+    @property
+    def networks(self) -> nn.Module:
+        """The joint network."""
+        return self.together.net
+
+    def list_decays(self) -> list[float | Tensor]:
+        """Return the weight decays of each parameter, by member."""
+        decays = torch.tensor([objective.member.decay for objective in self.objectives])
+        return [decays.view(-1, *[1] * (p.ndim - 1)) for p in self.networks.parameters()]
+
+    def terms(self, batches: tuple[Batch, ...], progress: float) -> dict[str, Tensor]:
+        """Return each term summed over the members."""
+        # Folds may differ by a row, and so may their last batches.
+        n = min(len(batch.unlabeled) for batch in batches)
+        joint = Batch(
+            *(torch.stack([part[:n] for part in kind]) for kind in zip(*batches, strict=True))
+        )
+        with self.precision():
+            terms = self.together.terms(joint, progress)
+        # Means over all members become sums: each gets the gradient it would have on its own.
+        return {name: len(batches) * term for name, term in terms.items()}
+
+    def after_step(self) -> None:
+        """Move all teachers."""
+        self.together.after_step()
+
+    def resume(self, n_steps: int) -> None:
+        """Set the teachers' counter."""
+        self.together.resume(n_steps)

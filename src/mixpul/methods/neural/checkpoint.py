@@ -14,7 +14,7 @@ from safetensors.torch import save as to_bytes
 from torch import Tensor, nn
 
 from mixpul._util.files import write_whole
-from mixpul.methods.neural.selection import EpochAverage
+from mixpul.methods.neural.selection import AverageOfEach, EpochAverage
 
 __all__ = ["Checkpoint", "take_fingerprint"]
 
@@ -33,7 +33,7 @@ class Checkpoint:
     nets : nn.Module
         All networks whose state changes.
     optimizer : torch.optim.Optimizer
-    average : EpochAverage
+    average : EpochAverage or AverageOfEach
     generators : list of torch.Generator or numpy.random.Generator
         All sources of randomness, in a fixed order.
     tensors : dict of str to Tensor, optional
@@ -46,7 +46,7 @@ class Checkpoint:
         identity: str,
         nets: nn.Module,
         optimizer: torch.optim.Optimizer,
-        average: EpochAverage,
+        average: EpochAverage | AverageOfEach,
         generators: list[torch.Generator | np.random.Generator],
         tensors: dict[str, Tensor] | None = None,
     ) -> None:

@@ -1,6 +1,6 @@
 """The base of all methods that train a network: its parameters, and how a fit goes."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import nullcontext
 from functools import partial
 from numbers import Integral, Real
@@ -31,13 +31,15 @@ from mixpul.methods.neural.checkpoint import Checkpoint, take_fingerprint
 from mixpul.methods.neural.member import Member
 from mixpul.methods.neural.negatives import MinedNegatives
 from mixpul.methods.neural.objective import JointObjective, Objective
-from mixpul.methods.neural.selection import PU_AUC, Criterion, EpochAverage, score_held_out
-from mixpul.nets import Averaged, Mirrored, NetSpec, make_net, refresh_batch_norm
+from mixpul.methods.neural.selection import PU_AUC, AverageOfEach, Criterion, EpochAverage
+from mixpul.methods.neural.settings import join_folds, split_by_setting, weigh_settings
+from mixpul.nets import Mirrored, NetSpec, make_net, refresh_batch_norm
 from mixpul.training import (
     WAY_OUT,
     Batch,
     PUBatches,
     Rows,
+    add_decays,
     as_rows,
     is_faster_in_bfloat16,
     make_optimizer,
@@ -48,11 +50,6 @@ from mixpul.training import (
 )
 
 __all__ = ["NeuralPUClassifier"]
-
-# The loss is a mean over positives, so a prior belief in small weights counts as 1 / n_positive.
-# Chosen on held-out PU-AUC (benchmarks/defaults.py): with a dozen positives it keeps a network
-# from memorising them, with hundreds it is gone.
-DECAY_OF_ONE_POSITIVE = 2.0
 
 
 class NeuralPUClassifier(PUClassifier):
@@ -75,9 +72,14 @@ class NeuralPUClassifier(PUClassifier):
         "learning_rate": [Interval(Real, 0, None, closed="neither")],
         "optimizer": [StrOptions({"sgd", "adam"})],
         "momentum": [Interval(Real, 0, 1, closed="left")],
-        "weight_decay": [Interval(Real, 0, None, closed="left"), StrOptions({"auto"})],
+        "weight_decay": [
+            Interval(Real, 0, None, closed="left"),
+            StrOptions({"auto"}),
+            "array-like",
+        ],
         "batch_size": [Interval(Integral, 2, None, closed="left")],
         "max_steps": [Interval(Integral, 1, None, closed="left"), None],
+        "min_steps": [Interval(Integral, 1, None, closed="left"), None],
         "augment": [StrOptions(set(AUGMENTATIONS)), "array-like", callable, None],
         "cross_fitting": [Interval(Integral, 2, None, closed="left"), None],
         "early_stopping": ["boolean"],
@@ -90,6 +92,10 @@ class NeuralPUClassifier(PUClassifier):
         "verbose": ["verbose"],
     }
 
+    # The loss is a mean over positives, so a prior belief in small weights counts as 1 over their
+    # number. Chosen on held-out PU-AUC (benchmarks/defaults.py): with a dozen positives it keeps a
+    # network from memorising them, with hundreds it is gone. A method may train with several.
+    _decays_of_one_positive: tuple[float, ...] = (2.0,)
     # How held-out rows judge an epoch; a method may have its own.
     _criterion: Criterion = PU_AUC
 
@@ -103,9 +109,10 @@ class NeuralPUClassifier(PUClassifier):
         learning_rate: float = 0.04,
         optimizer: str = "sgd",
         momentum: float = 0.9,
-        weight_decay: float | str = "auto",
+        weight_decay: float | str | Sequence[float] = "auto",
         batch_size: int = 128,
         max_steps: int | None = 250,
+        min_steps: int | None = None,
         augment: AugmentSpec = None,
         cross_fitting: int | None = 5,
         early_stopping: bool = True,
@@ -126,6 +133,7 @@ class NeuralPUClassifier(PUClassifier):
         self.weight_decay = weight_decay
         self.batch_size = batch_size
         self.max_steps = max_steps
+        self.min_steps = min_steps
         self.augment = augment
         self.cross_fitting = cross_fitting
         self.early_stopping = early_stopping
@@ -148,6 +156,12 @@ class NeuralPUClassifier(PUClassifier):
         """Return what a member is trained for."""
         return Objective(self, member)
 
+    def _join(
+        self, objectives: Sequence[Objective], precision: Callable[[], Any]
+    ) -> JointObjective:
+        """Return how to train several members in one loop."""
+        return JointObjective(objectives, precision)
+
     def _make_negatives(
         self, member: Member, X: Any, positive: NDArray, unlabeled: NDArray
     ) -> MinedNegatives | None:
@@ -161,15 +175,18 @@ class NeuralPUClassifier(PUClassifier):
         # Small networks run fastest on one thread, by far when other processes are busy.
         with own_torch_state(draw_seed(random), n_threads=1 if X.ndim == 2 else None):
             rows = as_rows(X, pick_device(self.device))
+            seen = self._split_rows(is_positive, random)
+            # Settings one after the other, each with a member for every fold.
             objectives = [
                 self._make_objective(
-                    self._build_member(X, rows, is_positive, is_seen, draw_seed(random))
+                    self._build_member(X, rows, is_positive, is_seen, draw_seed(random), decay)
                 )
-                for is_seen in self._split_rows(is_positive, random)
+                for decay in self._list_decays(is_positive)
+                for is_seen in seen
             ]
             average, checkpoint = self._train_members(objectives, X, rows, is_positive)
             nets = self._average_members(objectives, average)
-            held_out = self._publish_members(objectives, nets, rows, len(is_positive))
+            held_out = self._publish_members(objectives, nets, rows, is_positive)
         # Last: a process that dies before this line can still go on from the file.
         if checkpoint is not None:
             checkpoint.remove()
@@ -182,10 +199,11 @@ class NeuralPUClassifier(PUClassifier):
         is_positive: NDArray[np.bool_],
         is_seen: NDArray[np.bool_],
         seed: int,
+        decay: float = 0.0,
     ) -> Member:
         """Build the network that trains on the rows `is_seen`, and its batches."""
         net = make_net(self.net, self._row_shape).to(pick_device(self.device))
-        member = Member(net, is_seen, seed)
+        member = Member(net, is_seen, seed, decay)
         if self.precision is not None:
             # Whatever the network computes in, losses need the digits.
             net.register_forward_hook(_return_float)
@@ -199,28 +217,18 @@ class NeuralPUClassifier(PUClassifier):
             batch_size=self.batch_size,
             generator=member.generator,
             max_steps=self.max_steps,
+            min_steps=self.min_steps,
             augment=make_augment(self.augment),
         )
         return member
 
     def _train_members(
         self, objectives: list[Objective], X: Any, rows: Rows, is_positive: NDArray[np.bool_]
-    ) -> tuple[EpochAverage, Checkpoint | None]:
+    ) -> tuple[EpochAverage | AverageOfEach, Checkpoint | None]:
         """Train all members step by step in one loop; return how to average over epochs."""
-        students = nn.ModuleList([objective.member.net for objective in objectives])
-        decay = self._choose_decay(is_positive)
-        optimizer = make_optimizer(
-            students, self.optimizer, self.learning_rate, self.momentum, decay
-        )
-        average = EpochAverage(
-            [objective.predictor for objective in objectives],
-            [objective.member.held_out for objective in objectives],
-            rows,
-            is_positive,
-            self.patience if self.early_stopping else None,
-            self._criterion,
-        )
-        joint = JointObjective(objectives, self._choose_precision(objectives[0].member, rows))
+        joint = self._join(objectives, self._choose_precision(objectives[0].member, rows))
+        optimizer = self._make_optimizer(joint)
+        average = self._make_average(objectives, rows, is_positive)
         checkpoint = self._open_checkpoint(objectives, X, is_positive, optimizer, average)
         # Resuming also sets the state of torch, so nothing may be drawn between here and training.
         history = [] if checkpoint is None else checkpoint.resume()
@@ -241,7 +249,7 @@ class NeuralPUClassifier(PUClassifier):
             for record in history:
                 show(record)
             self.history_ = train(
-                students,
+                joint.networks,
                 joint,
                 joint.terms,
                 optimizer=optimizer,
@@ -253,8 +261,38 @@ class NeuralPUClassifier(PUClassifier):
             )
         return average, checkpoint
 
+    def _make_optimizer(self, joint: JointObjective) -> torch.optim.Optimizer:
+        decays = {objective.member.decay for objective in joint.objectives}
+        optimizer = make_optimizer(
+            joint.networks,
+            self.optimizer,
+            self.learning_rate,
+            self.momentum,
+            decays.pop() if len(decays) == 1 else 0.0,
+        )
+        if decays:
+            add_decays(optimizer, joint.list_decays())
+        return optimizer
+
+    def _make_average(
+        self, objectives: list[Objective], rows: Rows, is_positive: NDArray[np.bool_]
+    ) -> EpochAverage | AverageOfEach:
+        """Return how to average over epochs; each setting has its own best ones."""
+        averages = [
+            EpochAverage(
+                [objective.predictor for objective in of_one],
+                [objective.member.held_out for objective in of_one],
+                rows,
+                is_positive,
+                self.patience if self.early_stopping else None,
+                self._criterion,
+            )
+            for of_one in split_by_setting(objectives)
+        ]
+        return averages[0] if len(averages) == 1 else AverageOfEach(averages)
+
     def _average_members(
-        self, objectives: list[Objective], average: EpochAverage
+        self, objectives: list[Objective], average: EpochAverage | AverageOfEach
     ) -> list[nn.Module]:
         """Turn each member's network into its average over the best epochs."""
         average.finish()
@@ -264,24 +302,32 @@ class NeuralPUClassifier(PUClassifier):
         return [Mirrored(net) if flips(self.augment) else net for net in average.nets]
 
     def _publish_members(
-        self, objectives: list[Objective], nets: list[nn.Module], rows: Rows, n_rows: int
+        self,
+        objectives: list[Objective],
+        nets: list[nn.Module],
+        rows: Rows,
+        is_positive: NDArray[np.bool_],
     ) -> HeldOut:
         """Make the networks the classifier; return the scores of the rows they have not seen."""
-        members = [objective.member for objective in objectives]
-        self.net_ = nets[0] if len(nets) == 1 else Averaged(nets)
-        self.net_.eval().requires_grad_(False)
+        every = [objective.member for objective in objectives]
+        members = [objective.member for objective in split_by_setting(objectives)[0]]
         # A step into infinity may come last, when no loss is computed any more.
-        if np.isnan(score_rows(self.net_, rows, members[0].seen[:100])).any():
+        if any(np.isnan(score_rows(net, rows, members[0].seen[:100])).any() for net in nets):
             raise TrainingDiverged(f"Training diverged: scores are NaN. {WAY_OUT}")
         # Scored once more: averages and mirror images have changed the networks since then.
-        held_out = score_held_out(nets, [member.held_out for member in members], rows, n_rows)
+        settings = weigh_settings(nets, [m.held_out for m in members], rows, is_positive)
+        self.net_ = join_folds(settings.nets)
+        self.net_.eval().requires_grad_(False)
+        if len(nets) > len(members):
+            self.weight_decays_ = np.array([member.decay for member in every[:: len(members)]])
+            self.decay_weights_ = settings.weights
         if len(members) > 1:
-            self.oof_scores_ = held_out.scores.copy()  # shifted later, with the threshold
-            self.oof_folds_ = np.empty(n_rows, dtype=np.int32)
+            self.oof_scores_ = settings.held_out.scores.copy()  # shifted later, with the threshold
+            self.oof_folds_ = np.empty(len(is_positive), dtype=np.int32)
             for k, member in enumerate(members):
                 self.oof_folds_[member.held_out.numpy()] = k
-        self._publish_more(members)
-        return held_out
+        self._publish_more(every)
+        return settings.held_out
 
     def _publish_more(self, members: list[Member]) -> None:
         """Publish what else users may want to see of a method's members."""
@@ -304,10 +350,13 @@ class NeuralPUClassifier(PUClassifier):
             mask[rows] = False
         return list(is_seen)
 
-    def _choose_decay(self, is_positive: NDArray[np.bool_]) -> float:
+    def _list_decays(self, is_positive: NDArray[np.bool_]) -> list[float]:
+        """Return the weight decays to train with; more than one are weighed afterwards."""
         if isinstance(self.weight_decay, str):  # "auto"
-            return DECAY_OF_ONE_POSITIVE / float(is_positive.sum())
-        return self.weight_decay
+            # Of images one: networks for them take minutes, not seconds.
+            of_one = self._decays_of_one_positive[: 1 if len(self._row_shape) > 1 else None]
+            return [decay / float(is_positive.sum()) for decay in of_one]
+        return [float(decay) for decay in np.atleast_1d(self.weight_decay)]
 
     def _choose_precision(self, member: Member, rows: Rows) -> Callable[[], Any]:
         """Return a maker of the context in which losses are computed."""
@@ -324,7 +373,7 @@ class NeuralPUClassifier(PUClassifier):
         X: Any,
         is_positive: NDArray[np.bool_],
         optimizer: torch.optim.Optimizer,
-        average: EpochAverage,
+        average: EpochAverage | AverageOfEach,
     ) -> Checkpoint | None:
         if self.checkpoint is None:
             return None

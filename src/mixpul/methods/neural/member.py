@@ -20,10 +20,13 @@ class Member:
     is_seen : ndarray of bool of shape (n,)
         The rows it may see.
     seed : int
+    decay : float, default=0.0
+        Its weight decay.
 
     Attributes
     ----------
     net : nn.Module
+    decay : float
     rng : numpy.random.Generator
         For what is drawn in numpy: mixing weights, miners.
     generator : torch.Generator
@@ -38,8 +41,10 @@ class Member:
 
     batches: PUBatches
 
-    def __init__(self, net: nn.Module, is_seen: NDArray[np.bool_], seed: int) -> None:
-        self.net = net
+    def __init__(
+        self, net: nn.Module, is_seen: NDArray[np.bool_], seed: int, decay: float = 0.0
+    ) -> None:
+        self.net, self.decay = net, decay
         self.rng = np.random.default_rng(seed)
         self.generator = torch.Generator().manual_seed(seed)
         self.streams: list[torch.Generator | np.random.Generator] = [self.generator, self.rng]

@@ -81,6 +81,16 @@ class JointObjective:
     def __init__(self, objectives: Sequence[Objective], precision: Callable[[], Any]) -> None:
         self.objectives, self.precision = objectives, precision
 
+    @property
+    def networks(self) -> nn.Module:
+        """What is trained: a module with the parameters of all networks."""
+        return nn.ModuleList([objective.member.net for objective in self.objectives])
+
+    def list_decays(self) -> list[float | Tensor]:
+        """Return the weight decay of each parameter of `networks`."""
+        members = [objective.member for objective in self.objectives]
+        return [member.decay for member in members for _ in member.net.parameters()]
+
     def __len__(self) -> int:
         """Count the steps of an epoch: as many as the shortest source of batches has."""
         return min(len(objective.member.batches) for objective in self.objectives)

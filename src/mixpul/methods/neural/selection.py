@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import torch
@@ -15,7 +15,15 @@ from mixpul.base import HeldOut
 from mixpul.metrics import pu_auc_score
 from mixpul.training import WAY_OUT, Rows, score_rows
 
-__all__ = ["GAP", "PU_AUC", "Criterion", "EpochAverage", "score_gap", "score_held_out"]
+__all__ = [
+    "GAP",
+    "PU_AUC",
+    "AverageOfEach",
+    "Criterion",
+    "EpochAverage",
+    "score_gap",
+    "score_held_out",
+]
 
 
 def score_gap(is_positive: NDArray[np.bool_], logits: NDArray) -> float:
@@ -154,6 +162,67 @@ class EpochAverage:
             value.copy_(sums[name])
         self.n_epochs, self._best = int(values["n_epochs"]), values["best"]
         self._weight = values["weight"]
+
+
+class AverageOfEach:
+    """An `EpochAverage` for each of several settings; training goes on until all are over.
+
+    Parameters
+    ----------
+    averages : list of EpochAverage
+
+    Attributes
+    ----------
+    nets : list of nn.Module
+        The networks of all settings, one setting after the other.
+    """
+
+    def __init__(self, averages: list[EpochAverage]) -> None:
+        self.averages = averages
+        self.nets = [net for average in averages for net in average.nets]
+
+    @property
+    def n_epochs(self) -> int:
+        """The latest best epoch of any setting."""
+        return max(average.n_epochs for average in self.averages)
+
+    def __call__(self, record: dict[str, float]) -> bool:
+        """Take the epoch into account where it still counts; note the mean judgement."""
+        epoch = int(record["epoch"])
+        judged = []
+        for average in self.averages:
+            if not average.is_over(epoch - 1):
+                own: dict[str, float] = {"epoch": epoch}
+                average(own)
+                judged.append(own)
+        for name in judged[0].keys() - {"epoch"}:
+            record[name] = float(np.mean([own[name] for own in judged]))
+        return self.is_over(epoch)
+
+    def is_over(self, epoch: int) -> bool:
+        """Whether to stop after `epoch`."""
+        return all(average.is_over(epoch) for average in self.averages)
+
+    def finish(self) -> None:
+        """Turn the networks into their averages."""
+        for average in self.averages:
+            average.finish()
+
+    def get_sums(self) -> dict[str, Tensor]:
+        """Return the weighted sums so far, of all networks."""
+        each = enumerate(average.get_sums() for average in self.averages)
+        return {f"{k}.{name}": value for k, sums in each for name, value in sums.items()}
+
+    def get_values(self) -> dict[str, Any]:
+        """Return what else there is to remember, as plain numbers."""
+        return {"each": [average.get_values() for average in self.averages]}
+
+    def restore(self, sums: dict[str, Tensor], values: dict[str, Any]) -> None:
+        """Go back to what `get_sums` and `get_values` returned."""
+        for k, (average, own) in enumerate(zip(self.averages, values["each"], strict=True)):
+            prefix = f"{k}."
+            of_one = {n.removeprefix(prefix): v for n, v in sums.items() if n.startswith(prefix)}
+            average.restore(of_one, own)
 
 
 def score_held_out(nets: list[nn.Module], held_out: list[Tensor], rows: Rows, n: int) -> HeldOut:

@@ -1,0 +1,77 @@
+"""Several settings trained on the same folds, weighed by the rows their networks have not seen."""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from torch import Tensor, nn
+
+from mixpul.base import HeldOut
+from mixpul.methods._portfolio import compare_with_best, weigh
+from mixpul.methods.neural.objective import Objective
+from mixpul.methods.neural.selection import score_held_out
+from mixpul.nets import Averaged
+from mixpul.training import Rows
+
+__all__ = ["WeighedSettings", "join_folds", "split_by_setting", "weigh_settings"]
+
+# A setting that counts less than this is not worth the time to score rows.
+LEAST_WEIGHT = 0.02
+
+
+class WeighedSettings(NamedTuple):
+    """What the settings have come to.
+
+    Attributes
+    ----------
+    nets : list of nn.Module
+        One for each fold: the mean of its networks by weight.
+    held_out : HeldOut
+        Scores of each row by the networks that have not seen it.
+    weights : ndarray of shape (n_settings,)
+    """
+
+    nets: list[nn.Module]
+    held_out: HeldOut
+    weights: NDArray[np.float64]
+
+
+def split_by_setting(objectives: Sequence[Objective]) -> list[list[Objective]]:
+    """Split objectives into those of each setting; a setting has one for each fold."""
+    n_settings = len(dict.fromkeys(objective.member.decay for objective in objectives))
+    n_folds = len(objectives) // n_settings
+    return [list(objectives[k : k + n_folds]) for k in range(0, len(objectives), n_folds)]
+
+
+def weigh_settings(
+    nets: list[nn.Module], held_out: list[Tensor], rows: Rows, is_positive: NDArray[np.bool_]
+) -> WeighedSettings:
+    """Weigh settings by their PU-AUC on held-out rows, and join their networks fold by fold."""
+    n_folds = len(held_out)
+    each = [nets[k : k + n_folds] for k in range(0, len(nets), n_folds)]
+    scored = [score_held_out(own, held_out, rows, len(is_positive)) for own in each]
+    if len(each) == 1:
+        return WeighedSettings(nets, scored[0], np.ones(1))
+    weights, is_known = np.full(len(each), 1 / len(each)), scored[0].is_known
+    if 0 < is_positive[is_known].sum() < is_known.sum():
+        compared = compare_with_best(
+            is_positive[is_known], np.stack([one.scores[is_known] for one in scored])
+        )
+        weights = weigh(compared.z, np.ones(len(each)))
+    weights = np.where(weights < LEAST_WEIGHT, 0.0, weights)
+    weights /= weights.sum()
+    kept = np.flatnonzero(weights)
+    joined = [
+        Averaged([each[k][fold] for k in kept], weights[kept].tolist())
+        if len(kept) > 1
+        else each[kept[0]][fold]
+        for fold in range(n_folds)
+    ]
+    scores = sum(weights[k] * scored[k].scores for k in kept)
+    return WeighedSettings(joined, HeldOut(np.asarray(scores, dtype=np.float32), is_known), weights)
+
+
+def join_folds(nets: list[nn.Module]) -> nn.Module:
+    """Return the mean of the networks of all folds, or the only one."""
+    return nets[0] if len(nets) == 1 else Averaged(nets)
