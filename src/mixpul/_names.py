@@ -35,7 +35,7 @@ class Registry(MutableMapping[str, Any]):
     --------
     >>> from mixpul._names import METHODS
     >>> METHODS["vpu"].__name__, METHODS.list_class_names()[:2]
-    ('VPUClassifier', ['MixPULClassifier', 'NNPUClassifier'])
+    ('VPUClassifier', ['AutoPUClassifier', 'MixPULClassifier'])
     """
 
     def __init__(self, places: dict[str, Any]) -> None:
@@ -79,6 +79,7 @@ def _find_place(value: Any) -> str:
 # The order is that of menus and of `compare`.
 METHODS = Registry(
     {
+        "auto": "mixpul.methods.auto:AutoPUClassifier",
         "mixpul": "mixpul.methods.mixpul:MixPULClassifier",
         "nnpu": "mixpul.methods.nnpu:NNPUClassifier",
         "upu": "mixpul.methods.upu:UPUClassifier",
@@ -88,6 +89,7 @@ METHODS = Registry(
         "supervised": "mixpul.methods.supervised:SupervisedClassifier",
         "vpu": "mixpul.methods.vpu:VPUClassifier",
         "bagging": "mixpul.methods.bagging:BaggingPUClassifier",
+        "logistic": "mixpul.methods.logistic:LogisticPUClassifier",
     }
 )
 
@@ -115,13 +117,14 @@ NETS = Registry(
         "skip-mlp": "mixpul.nets:SkipMLP",
         "mlp": "mixpul.nets:MLP",
         "linear": "mixpul.nets:make_linear",
+        "kernel": "mixpul.nets:KernelNet",
         "allconv13": "mixpul.nets:AllConv13",
         "small-conv": "mixpul.nets:SmallConv",
     }
 )
 # Networks for images; the others take rows of numbers.
 IMAGE_NETS = ("small-conv", "allconv13")
-# Methods that learn from images by name; `images/defaults.py` has their settings.
+# Methods that learn from images by name; `methods/neural/for_images.py` has their settings.
 IMAGE_METHODS = ("mixpul", "nnpu", "upu", "vpu")
 
 # The target of the paper's experiments by the way CIFAR-10 is learned: as published, made for a

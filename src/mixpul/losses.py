@@ -57,8 +57,9 @@ def pairwise_margin(positive: Tensor, unlabeled: Tensor, margin: float) -> Tenso
 def pairwise_hinge(positive: Tensor, unlabeled: Tensor, margin: float) -> Tensor:
     r"""Mean of :math:`\max(0, u - p + \eta)` over all pairs of scores p (n,) and u (m,).
 
-    Of several networks, (k, n) and (k, m), the mean over all pairs of the same network. Exact in value and gradient for any number of pairs: the full matrix while it is small, one
-    sort above that.
+    Of several networks, (k, n) and (k, m), the mean over all pairs of the same network. Exact in
+    value and gradient for any number of pairs: the full matrix while it is small, one sort above
+    that.
     """
     if positive.shape[-1] * unlabeled.shape[-1] <= DENSE_PAIRS:
         return torch.relu(unlabeled[..., None, :] - positive[..., None] + margin).mean()

@@ -16,6 +16,7 @@ __all__ = [
     "NETS",
     "AllConv13",
     "Averaged",
+    "KernelNet",
     "Mirrored",
     "SideBySide",
     "SkipMLP",
@@ -24,6 +25,9 @@ __all__ = [
     "make_net",
     "refresh_batch_norm",
 ]
+
+# Features of a kernel are small numbers; so scaled, a step moves logits as much as on columns.
+KERNEL_SCALE = 5.0
 
 NetSpec = str | Sequence[int] | Callable[[tuple[int, ...]], nn.Module]
 
@@ -79,6 +83,56 @@ class SkipMLP(nn.Module):
 
     def forward(self, x: Tensor) -> Tensor:
         return self.linear(x) + self.deep(x)
+
+
+class KernelNet(nn.Module):
+    r"""A linear model of kernel features: smooth borders from few positives.
+
+    The features are how near a row is to each landmark, by the Gaussian kernel
+    :math:`\exp(-\|x - c\|^2 / d)` for d columns, decorrelated (Nystroem). They are learned from
+    rows without labels, by `learn_features`, and stay as they are. Only the linear model is
+    trained.
+
+    Parameters
+    ----------
+    shape : tuple of int
+        Shape of one row.
+    n_landmarks : int, default=200
+    """
+
+    landmarks: Tensor
+    mapping: Tensor
+
+    def __init__(self, shape: tuple[int, ...], n_landmarks: int = 200) -> None:
+        super().__init__()
+        self.register_buffer("landmarks", torch.zeros(n_landmarks, prod(shape)))
+        self.register_buffer("mapping", torch.zeros(n_landmarks, n_landmarks))
+        self.top = nn.Linear(n_landmarks, 1)
+        for parameter in self.top.parameters():
+            nn.init.zeros_(parameter)
+
+    @torch.no_grad()
+    def learn_features(self, rows: Tensor) -> None:
+        """Take rows as landmarks; if there are too few, the other features stay 0."""
+        rows = rows.flatten(1)[: len(self.landmarks)]
+        n = len(rows)
+        self.landmarks.zero_()
+        self.landmarks[:n] = rows
+        # In double precision: eigenvalues of a kernel span many orders of magnitude.
+        kernel = self._compute_kernel(rows)[:, :n].double()
+        values, vectors = torch.linalg.eigh(kernel)
+        # What rows have in common with others is noise after rounding.
+        strength = torch.where(values > 1e-6 * values[-1], values.clamp(min=0).rsqrt(), 0.0)
+        self.mapping.zero_()
+        self.mapping[:n, :n] = (KERNEL_SCALE * (vectors * strength) @ vectors.T).float()
+
+    def forward(self, x: Tensor) -> Tensor:
+        return self.top(self._compute_kernel(x.flatten(1)) @ self.mapping).squeeze(-1)
+
+    def _compute_kernel(self, x: Tensor) -> Tensor:
+        squares = x.square().sum(1, keepdim=True) + self.landmarks.square().sum(1)
+        distances = torch.addmm(squares, x, self.landmarks.T, alpha=-2)
+        return torch.exp(distances.clamp(min=0) / -x.shape[1])
 
 
 class AllConv13(nn.Module):
@@ -261,8 +315,8 @@ class SideBySide(nn.Module):
 
     def __init__(self, nets: Sequence[nn.Module]) -> None:
         super().__init__()
-        # Without data of its own: what it computes with is passed in.
-        self.template = [copy.deepcopy(nets[0]).to("meta")]
+        # In a list, so that its weights, which are never used, are not listed as parameters.
+        self.template = [copy.deepcopy(nets[0])]
         states = [dict(net.named_parameters()) for net in nets]
         self.stacked = nn.ParameterDict(
             {
@@ -275,8 +329,8 @@ class SideBySide(nn.Module):
 
     @staticmethod
     def can_hold(nets: Sequence[nn.Module]) -> bool:
-        """Whether networks can be put side by side: ours without batch norm."""
-        return all(type(net) in (MLP, SkipMLP) for net in nets)
+        """Whether networks can be put side by side: ours of one kind, without batch norm."""
+        return type(nets[0]) in (MLP, SkipMLP, KernelNet) and len({type(n) for n in nets}) == 1
 
     def lend_weights(self, nets: Sequence[nn.Module]) -> None:
         """Make the weights of `nets` views into those of this one: they follow its training."""

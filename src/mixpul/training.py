@@ -127,9 +127,10 @@ class PUBatches:
     """Shuffled batches as index lists into one array that stays where it is.
 
     An epoch passes once over the unlabeled rows, or takes `max_steps` steps if that is less, or
-    `min_steps` if that is more: a pass over a small table is no training. Each batch holds as many positives and as many negatives as unlabeled rows. Pools smaller
-    than an epoch are gone through again and again, each time in a new order, so that even in a
-    small batch every row of a small pool counts almost equally.
+    `min_steps` if that is more: a pass over a small table is no training. Each batch holds as many
+    positives and as many negatives as unlabeled rows. Pools smaller than an epoch are gone
+    through again and again, each time in a new order, so that even in a small batch every row of
+    a small pool counts almost equally.
 
     Parameters
     ----------

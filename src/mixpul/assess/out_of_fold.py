@@ -7,8 +7,8 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 from scipy.special import expit
-from sklearn.base import clone
 
+from mixpul._util.cross_validation import cross_validate
 from mixpul._util.progress import progress_bar
 from mixpul._util.random import number_folds
 from mixpul.base import PUClassifier
@@ -77,30 +77,6 @@ def score_out_of_fold(
         )
     scorers = [part.decision_function for part in parts]
     return OutOfFold(classifier, scores.astype(np.float32), folds, scorers)
-
-
-def cross_validate(
-    estimator: Any,
-    rows: NDArray,
-    labels: NDArray,
-    folds: NDArray[np.int32],
-    *,
-    train_on: NDArray[np.bool_] | None = None,
-    advance: Callable[[dict[str, float]], None] = lambda record: None,
-) -> tuple[NDArray[np.float64], list[Any]]:
-    """Fit one copy without each fold; return the scores of the folds left out, and the copies.
-
-    With `train_on` the copies learn from these rows only; all rows are scored.
-    """
-    scores, parts = np.empty(len(rows)), []
-    for k in range(int(folds.max()) + 1):
-        is_left_out = folds == k
-        is_seen = ~is_left_out if train_on is None else train_on & ~is_left_out
-        part = clone(estimator).fit(rows[is_seen], labels[is_seen])
-        scores[is_left_out] = part.decision_function(rows[is_left_out])
-        parts.append(part)
-        advance({})
-    return scores, parts
 
 
 def _make_scorer(net: torch.nn.Module) -> Callable[[NDArray], NDArray]:

@@ -31,6 +31,8 @@ class PairedDifferences(NamedTuple):
     Attributes
     ----------
     pu_auc : ndarray of shape (n_candidates,)
+    own_error : ndarray of shape (n_candidates,)
+        Standard error of the PU-AUC.
     standard_error : ndarray of shape (n_candidates,)
         Of the difference to the best candidate; 0 for the best itself.
     z : ndarray of shape (n_candidates,)
@@ -38,6 +40,7 @@ class PairedDifferences(NamedTuple):
     """
 
     pu_auc: NDArray[np.float64]
+    own_error: NDArray[np.float64]
     standard_error: NDArray[np.float64]
     z: NDArray[np.float64]
 
@@ -74,17 +77,18 @@ def compare_with_best(
     placed = np.stack([compute_placements(s[is_positive], s[~is_positive]) for s in scores])
     pu_auc = placed.mean(axis=1)
     best = int(pu_auc.argmax())
-    variance = _estimate_variance(placed[best] - placed)
+    own, variance = _estimate_variance(placed), _estimate_variance(placed[best] - placed)
     if count_unlabeled:
         # Of an unlabeled row: the share of positives above it.
         above = np.stack([compute_placements(-s[~is_positive], -s[is_positive]) for s in scores])
+        own = own + _estimate_variance(above)
         variance = variance + _estimate_variance(above[best] - above)
     error, behind = np.sqrt(variance), pu_auc[best] - pu_auc
     # Equal differences at all rows leave no doubt which candidate is better; one positive leaves
     # nothing but doubt.
     certain = np.where((behind > 0) & (n_positive > 1), np.inf, 0.0)
     z = np.where(error > 0, behind / np.where(error > 0, error, 1.0), certain)
-    return PairedDifferences(pu_auc, error, z)
+    return PairedDifferences(pu_auc, np.sqrt(own), error, z)
 
 
 def _estimate_variance(differences: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -1,5 +1,6 @@
 """What uPU and Ramp share: a class prior, and a choice between a kernel model and a network."""
 
+from collections.abc import Sequence
 from numbers import Integral, Real
 from os import PathLike
 from typing import Any
@@ -48,9 +49,10 @@ class RiskClassifier(NeuralPUClassifier):
         learning_rate: float = 0.001,
         optimizer: str = "adam",
         momentum: float = 0.9,
-        weight_decay: float | str = "auto",
+        weight_decay: float | str | Sequence[float] = "auto",
         batch_size: int = 128,
         max_steps: int | None = 250,
+        min_steps: int | None = None,
         augment: AugmentSpec = None,
         cross_fitting: int | None = 5,
         early_stopping: bool = True,

@@ -146,7 +146,8 @@ class BaggingPUClassifier(PUClassifier):
         was_seen = np.zeros((len(is_positive), self.n_estimators), dtype=bool)
         for k, sample in enumerate(samples):
             was_seen[sample, k] = True
-        self.oob_scores_ = self._score_out_of_bag(X, was_seen)
+        self.oob_scores_ = self.score_out_of_bag(X, was_seen)
+        self._was_seen = was_seen  # in memory only
         return HeldOut(self.oob_scores_, np.asarray(~was_seen.all(axis=1)))
 
     def _choose_threshold(
@@ -232,7 +233,11 @@ class BaggingPUClassifier(PUClassifier):
         trees = Trees(*(getattr(self, name) for name in self._list_needed()))
         return make_predictor(trees, int(np.prod(self._row_shape)))
 
-    def _score_out_of_bag(self, X: Any, was_seen: NDArray[np.bool_]) -> NDArray[np.float64]:
+    def score_out_of_bag(self, X: Any, was_seen: NDArray[np.bool_]) -> NDArray[np.float64]:
+        """Score rows by the members that have not seen them; raw, before the threshold.
+
+        `was_seen` is (n_rows, n_estimators).
+        """
         scores = np.empty(X.shape[0])
         for block, members in self._predict_blocks(X):
             is_new = ~was_seen[block]

@@ -8,6 +8,7 @@ from typing import Any, Self, cast
 import numpy as np
 import torch
 from numpy.typing import NDArray
+from sklearn.base import clone
 from torch import Tensor, nn
 
 from mixpul._util.random import RandomStateLike
@@ -19,12 +20,17 @@ from mixpul.methods.neural import Member, NeuralPUClassifier, Objective
 from mixpul.methods.neural.negatives import MinedNegatives, rank_negatives
 from mixpul.methods.neural.objective import CLEAN_BATCHES, JointObjective
 from mixpul.methods.neural.selection import GAP
+from mixpul.methods.neural.settings import Setting
 from mixpul.metrics import balanced_threshold
 from mixpul.miners import MINERS, NegativeMiner, prepare_miner
-from mixpul.nets import NetSpec, SideBySide, Teacher
+from mixpul.nets import NETS, NetSpec, SideBySide, Teacher
 from mixpul.training import Batch
 
 __all__ = ["MixPULClassifier"]
+
+# Networks and weight decays of a single positive that are trained on a table and weighed: no one
+# of them suits all tables. How they were chosen: docs/explanation/decisions.md.
+SETTINGS = (("skip-mlp", 2.0), ("skip-mlp", 0.02), ("kernel", 20.0), ("kernel", 2.0))
 
 # Share of the epochs over which the weight of L_U rises once it has set in; the paper shows a
 # start of interpolation and leaves its shape open.
@@ -153,6 +159,7 @@ default='skip-mlp'
     """
 
     _parameter_constraints: dict = NeuralPUClassifier._parameter_constraints | {
+        "net": [StrOptions({"auto", *NETS}), "array-like", callable],
         "miner": [StrOptions(set(MINERS)), HasMethods("mine")],
         "negative_fraction": [Interval(Real, 0, 1, closed="right")],
         "alpha": [Interval(Real, 0, None, closed="neither")],
@@ -167,7 +174,7 @@ default='skip-mlp'
     def __init__(
         self,
         *,
-        net: NetSpec = "skip-mlp",
+        net: NetSpec = "auto",
         miner: str | NegativeMiner = "rand",
         negative_fraction: float = 1.0,
         alpha: float = 1.0,
@@ -232,6 +239,14 @@ default='skip-mlp'
         }
         return cls(**(published | params))
 
+    def _list_settings(self, is_positive: NDArray[np.bool_]) -> list[Setting]:
+        if self.net != "auto":
+            return super()._list_settings(is_positive)
+        # Networks for images take minutes, not seconds: one kind of them.
+        if not isinstance(self.weight_decay, str) or len(self._row_shape) > 1:
+            return clone(self).set_params(net="skip-mlp")._list_settings(is_positive)
+        return [Setting(net, decay / float(is_positive.sum())) for net, decay in SETTINGS]
+
     # The term L_PU at margin 1, on rows held out.
     _criterion = GAP
 
@@ -246,7 +261,7 @@ default='skip-mlp'
         if (
             len(nets) > 1
             and all(type(objective) is MixPULObjective for objective in objectives)
-            and SideBySide.can_hold(nets)
+            and all(SideBySide.can_hold([net]) for net in nets)
         ):
             return SideBySideJoint(cast(Sequence[MixPULObjective], objectives), precision)
         return super()._join(objectives, precision)
@@ -391,38 +406,52 @@ class SideBySideObjective(MixPULObjective):
 
 
 class SideBySideJoint(JointObjective):
-    """All members trained by one batched product per layer."""
+    """All members trained by one batched product per layer, networks of one kind together."""
 
     def __init__(self, objectives: Sequence[MixPULObjective], precision: Callable[[], Any]) -> None:
         super().__init__(objectives, precision)
-        self.together = SideBySideObjective(objectives)
+        kinds: dict[type, list[int]] = {}
+        for k, objective in enumerate(objectives):
+            kinds.setdefault(type(objective.member.net), []).append(k)
+        self.groups = [
+            (of_kind, SideBySideObjective([objectives[k] for k in of_kind]))
+            for of_kind in kinds.values()
+        ]
 
     @property
     def networks(self) -> nn.Module:
-        """The joint network."""
-        return self.together.net
+        """The joint networks."""
+        return nn.ModuleList([together.net for _, together in self.groups])
 
     def list_decays(self) -> list[float | Tensor]:
         """Return the weight decays of each parameter, by member."""
-        decays = torch.tensor([objective.member.decay for objective in self.objectives])
-        return [decays.view(-1, *[1] * (p.ndim - 1)) for p in self.networks.parameters()]
+        decays: list[float | Tensor] = []
+        for of_kind, together in self.groups:
+            own = torch.tensor([self.objectives[k].member.decay for k in of_kind])
+            decays += [own.view(-1, *[1] * (p.ndim - 1)) for p in together.net.parameters()]
+        return decays
 
     def terms(self, batches: tuple[Batch, ...], progress: float) -> dict[str, Tensor]:
         """Return each term summed over the members."""
         # Folds may differ by a row, and so may their last batches.
         n = min(len(batch.unlabeled) for batch in batches)
-        joint = Batch(
-            *(torch.stack([part[:n] for part in kind]) for kind in zip(*batches, strict=True))
-        )
-        with self.precision():
-            terms = self.together.terms(joint, progress)
-        # Means over all members become sums: each gets the gradient it would have on its own.
-        return {name: len(batches) * term for name, term in terms.items()}
+        total: dict[str, Tensor] = {}
+        for of_kind, together in self.groups:
+            kinds = zip(*(batches[k] for k in of_kind), strict=True)
+            joint = Batch(*(torch.stack([part[:n] for part in kind]) for kind in kinds))
+            with self.precision():
+                terms = together.terms(joint, progress)
+            # Means over members become sums: each gets the gradient it would have on its own.
+            for name, term in terms.items():
+                total[name] = total.get(name, 0.0) + len(of_kind) * term
+        return total
 
     def after_step(self) -> None:
         """Move all teachers."""
-        self.together.after_step()
+        for _, together in self.groups:
+            together.after_step()
 
     def resume(self, n_steps: int) -> None:
         """Set the teachers' counter."""
-        self.together.resume(n_steps)
+        for _, together in self.groups:
+            together.resume(n_steps)

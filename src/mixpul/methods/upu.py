@@ -1,5 +1,6 @@
 """Unbiased PU learning with a convex loss (du Plessis, Niu, Sugiyama, 2015)."""
 
+from collections.abc import Sequence
 from os import PathLike
 from typing import Any
 
@@ -42,9 +43,10 @@ default='skip-mlp'
     learning_rate : float, default=0.001
     optimizer : {'sgd', 'adam'}, default='adam'
     momentum : float, default=0.9
-    weight_decay : float or 'auto', default='auto'
+    weight_decay : float, 'auto' or sequence of float, default='auto'
     batch_size : int, default=128
     max_steps : int or None, default=250
+    min_steps : int or None, default=None
     augment : str, sequence of str, callable or None, default=None
     cross_fitting : int or None, default=5
     early_stopping : bool, default=True
@@ -92,9 +94,10 @@ default='skip-mlp'
         learning_rate: float = 0.001,
         optimizer: str = "adam",
         momentum: float = 0.9,
-        weight_decay: float | str = "auto",
+        weight_decay: float | str | Sequence[float] = "auto",
         batch_size: int = 128,
         max_steps: int | None = 250,
+        min_steps: int | None = None,
         augment: AugmentSpec = None,
         cross_fitting: int | None = 5,
         early_stopping: bool = True,

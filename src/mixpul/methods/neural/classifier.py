@@ -1,11 +1,12 @@
 """The base of all methods that train a network: its parameters, and how a fit goes."""
 
+import time
 from collections.abc import Callable, Sequence
 from contextlib import nullcontext
 from functools import partial
 from numbers import Integral, Real
 from os import PathLike
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import torch
@@ -32,8 +33,14 @@ from mixpul.methods.neural.member import Member
 from mixpul.methods.neural.negatives import MinedNegatives
 from mixpul.methods.neural.objective import JointObjective, Objective
 from mixpul.methods.neural.selection import PU_AUC, AverageOfEach, Criterion, EpochAverage
-from mixpul.methods.neural.settings import join_folds, split_by_setting, weigh_settings
-from mixpul.nets import Mirrored, NetSpec, make_net, refresh_batch_norm
+from mixpul.methods.neural.settings import (
+    Setting,
+    join_folds,
+    learn_features,
+    split_by_setting,
+    weigh_settings,
+)
+from mixpul.nets import Averaged, Mirrored, NetSpec, make_net, refresh_batch_norm
 from mixpul.training import (
     WAY_OUT,
     Batch,
@@ -50,6 +57,12 @@ from mixpul.training import (
 )
 
 __all__ = ["NeuralPUClassifier"]
+
+
+# The loss is a mean over positives, so a prior belief in small weights counts as 1 / n_positive.
+# Chosen on held-out PU-AUC (benchmarks/defaults.py): with a dozen positives it keeps a network
+# from memorising them, with hundreds it is gone.
+DECAY_OF_ONE_POSITIVE = 2.0
 
 
 class NeuralPUClassifier(PUClassifier):
@@ -92,12 +105,12 @@ class NeuralPUClassifier(PUClassifier):
         "verbose": ["verbose"],
     }
 
-    # The loss is a mean over positives, so a prior belief in small weights counts as 1 over their
-    # number. Chosen on held-out PU-AUC (benchmarks/defaults.py): with a dozen positives it keeps a
-    # network from memorising them, with hundreds it is gone. A method may train with several.
-    _decays_of_one_positive: tuple[float, ...] = (2.0,)
     # How held-out rows judge an epoch; a method may have its own.
     _criterion: Criterion = PU_AUC
+
+    # A portfolio gives all of its candidates the same folds, and a time by which to end.
+    _given_folds: NDArray[np.int32] | None = None
+    _deadline: float | None = None
 
     net_: nn.Module
 
@@ -177,13 +190,13 @@ class NeuralPUClassifier(PUClassifier):
             rows = as_rows(X, pick_device(self.device))
             seen = self._split_rows(is_positive, random)
             # Settings one after the other, each with a member for every fold.
-            objectives = [
-                self._make_objective(
-                    self._build_member(X, rows, is_positive, is_seen, draw_seed(random), decay)
-                )
-                for decay in self._list_decays(is_positive)
+            members = [
+                self._build_member(X, rows, is_positive, is_seen, draw_seed(random), k, setting)
+                for k, setting in enumerate(self._list_settings(is_positive))
                 for is_seen in seen
             ]
+            learn_features([member.net for member in members], rows, len(is_positive), random)
+            objectives = [self._make_objective(member) for member in members]
             average, checkpoint = self._train_members(objectives, X, rows, is_positive)
             nets = self._average_members(objectives, average)
             held_out = self._publish_members(objectives, nets, rows, is_positive)
@@ -199,11 +212,13 @@ class NeuralPUClassifier(PUClassifier):
         is_positive: NDArray[np.bool_],
         is_seen: NDArray[np.bool_],
         seed: int,
-        decay: float = 0.0,
+        number: int = 0,
+        setting: Setting | None = None,
     ) -> Member:
         """Build the network that trains on the rows `is_seen`, and its batches."""
-        net = make_net(self.net, self._row_shape).to(pick_device(self.device))
-        member = Member(net, is_seen, seed, decay)
+        own = setting or self._list_settings(is_positive)[0]
+        net = make_net(own.net, self._row_shape).to(pick_device(self.device))
+        member = Member(net, is_seen, seed, own.decay, number)
         if self.precision is not None:
             # Whatever the network computes in, losses need the digits.
             net.register_forward_hook(_return_float)
@@ -242,7 +257,7 @@ class NeuralPUClassifier(PUClassifier):
             show(record)
             if checkpoint is not None:
                 checkpoint.save(history)
-            return stop
+            return stop or (self._deadline is not None and time.time() > self._deadline)
 
         name = type(self).__name__.removesuffix("Classifier")
         with progress_bar(self.n_epochs, name, self.verbose) as show:
@@ -319,8 +334,12 @@ class NeuralPUClassifier(PUClassifier):
         self.net_ = join_folds(settings.nets)
         self.net_.eval().requires_grad_(False)
         if len(nets) > len(members):
-            self.weight_decays_ = np.array([member.decay for member in every[:: len(members)]])
-            self.decay_weights_ = settings.weights
+            self.settings_ = [
+                {"net": setting.net, "weight_decay": setting.decay, "weight": float(weight)}
+                for setting, weight in zip(
+                    self._list_settings(is_positive), settings.weights, strict=True
+                )
+            ]
         if len(members) > 1:
             self.oof_scores_ = settings.held_out.scores.copy()  # shifted later, with the threshold
             self.oof_folds_ = np.empty(len(is_positive), dtype=np.int32)
@@ -338,7 +357,10 @@ class NeuralPUClassifier(PUClassifier):
         self, is_positive: NDArray[np.bool_], random: np.random.Generator
     ) -> list[NDArray[np.bool_]]:
         """Return masks of the rows each network may see."""
-        if self.cross_fitting and count_folds(is_positive, self.cross_fitting) >= 2:
+        if self.cross_fitting and self._given_folds is not None:
+            n_folds = int(self._given_folds.max()) + 1
+            held_out = [np.flatnonzero(self._given_folds == k) for k in range(n_folds)]
+        elif self.cross_fitting and count_folds(is_positive, self.cross_fitting) >= 2:
             folds = split_folds(is_positive, self.cross_fitting, draw_seed(random))
             held_out = [rows for _, rows in folds]
         elif self.early_stopping:
@@ -350,13 +372,11 @@ class NeuralPUClassifier(PUClassifier):
             mask[rows] = False
         return list(is_seen)
 
-    def _list_decays(self, is_positive: NDArray[np.bool_]) -> list[float]:
-        """Return the weight decays to train with; more than one are weighed afterwards."""
+    def _list_settings(self, is_positive: NDArray[np.bool_]) -> list[Setting]:
+        """Return what to train with; several settings are weighed by the rows held out."""
         if isinstance(self.weight_decay, str):  # "auto"
-            # Of images one: networks for them take minutes, not seconds.
-            of_one = self._decays_of_one_positive[: 1 if len(self._row_shape) > 1 else None]
-            return [decay / float(is_positive.sum()) for decay in of_one]
-        return [float(decay) for decay in np.atleast_1d(self.weight_decay)]
+            return [Setting(self.net, DECAY_OF_ONE_POSITIVE / float(is_positive.sum()))]
+        return [Setting(self.net, float(decay)) for decay in np.atleast_1d(self.weight_decay)]
 
     def _choose_precision(self, member: Member, rows: Rows) -> Callable[[], Any]:
         """Return a maker of the context in which losses are computed."""
@@ -398,12 +418,21 @@ class NeuralPUClassifier(PUClassifier):
 
     # -- prediction -----------------------------------------------------------------------------
 
+    def make_fold_scorers(self) -> list[Callable[[Any], NDArray[np.float32]]]:
+        """Return for each fold a function that scores rows by the networks without that fold."""
+        return [partial(_score_by, net) for net in cast(Averaged, self.net_).members]
+
     def _list_needed(self) -> tuple[str, ...]:
         return ("net_",)
 
     def _scores(self, X: Any) -> NDArray[np.float32]:
-        device = next(self.net_.parameters()).device
-        return score_rows(self.net_, as_rows(X, device), torch.arange(X.shape[0]))
+        return _score_by(self.net_, X)
+
+
+def _score_by(net: nn.Module, X: Any) -> NDArray[np.float32]:
+    # Where the network is: it was trained on a GPU if there is one.
+    device = next(net.parameters()).device
+    return score_rows(net, as_rows(X, device), torch.arange(X.shape[0]))
 
 
 def _return_float(net: nn.Module, x: Any, logits: Tensor) -> Tensor:

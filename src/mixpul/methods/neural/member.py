@@ -22,11 +22,14 @@ class Member:
     seed : int
     decay : float, default=0.0
         Its weight decay.
+    setting : int, default=0
+        The number of its setting, if there are several.
 
     Attributes
     ----------
     net : nn.Module
     decay : float
+    setting : int
     rng : numpy.random.Generator
         For what is drawn in numpy: mixing weights, miners.
     generator : torch.Generator
@@ -42,9 +45,14 @@ class Member:
     batches: PUBatches
 
     def __init__(
-        self, net: nn.Module, is_seen: NDArray[np.bool_], seed: int, decay: float = 0.0
+        self,
+        net: nn.Module,
+        is_seen: NDArray[np.bool_],
+        seed: int,
+        decay: float = 0.0,
+        setting: int = 0,
     ) -> None:
-        self.net, self.decay = net, decay
+        self.net, self.decay, self.setting = net, decay, setting
         self.rng = np.random.default_rng(seed)
         self.generator = torch.Generator().manual_seed(seed)
         self.streams: list[torch.Generator | np.random.Generator] = [self.generator, self.rng]

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
+import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
@@ -11,13 +12,27 @@ from mixpul.base import HeldOut
 from mixpul.methods._portfolio import compare_with_best, weigh
 from mixpul.methods.neural.objective import Objective
 from mixpul.methods.neural.selection import score_held_out
-from mixpul.nets import Averaged
+from mixpul.nets import Averaged, KernelNet, NetSpec
 from mixpul.training import Rows
 
-__all__ = ["WeighedSettings", "join_folds", "split_by_setting", "weigh_settings"]
+__all__ = [
+    "Setting",
+    "WeighedSettings",
+    "join_folds",
+    "learn_features",
+    "split_by_setting",
+    "weigh_settings",
+]
 
 # A setting that counts less than this is not worth the time to score rows.
 LEAST_WEIGHT = 0.02
+
+
+class Setting(NamedTuple):
+    """What differs between the settings of one training."""
+
+    net: NetSpec
+    decay: float
 
 
 class WeighedSettings(NamedTuple):
@@ -37,11 +52,26 @@ class WeighedSettings(NamedTuple):
     weights: NDArray[np.float64]
 
 
+def learn_features(
+    nets: Sequence[nn.Module], rows: Rows, n_rows: int, random: np.random.Generator
+) -> None:
+    """Give all networks that compute kernel features the same rows as landmarks."""
+    kernels = [net for net in nets if isinstance(net, KernelNet)]
+    if kernels:
+        n = min(n_rows, len(kernels[0].landmarks))
+        landmarks = rows(torch.from_numpy(random.choice(n_rows, n, replace=False)))
+        kernels[0].learn_features(landmarks)
+        for net in kernels[1:]:
+            net.landmarks.copy_(kernels[0].landmarks)
+            net.mapping.copy_(kernels[0].mapping)
+
+
 def split_by_setting(objectives: Sequence[Objective]) -> list[list[Objective]]:
     """Split objectives into those of each setting; a setting has one for each fold."""
-    n_settings = len(dict.fromkeys(objective.member.decay for objective in objectives))
-    n_folds = len(objectives) // n_settings
-    return [list(objectives[k : k + n_folds]) for k in range(0, len(objectives), n_folds)]
+    by_setting: dict[int, list[Objective]] = {}
+    for objective in objectives:
+        by_setting.setdefault(objective.member.setting, []).append(objective)
+    return list(by_setting.values())
 
 
 def weigh_settings(

@@ -1,0 +1,70 @@
+"""Columns on one scale, so that a classifier can take a table as it comes."""
+
+from typing import Any, NamedTuple, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+__all__ = ["Scaling"]
+
+# A column with a value so many standard deviations from its mean has a heavy tail.
+HEAVY_TAIL = 8.0
+ROWS_PER_BLOCK = 65_536
+
+
+class Scaling(NamedTuple):
+    """Centre and scale of each column; tails are drawn in first, by a signed logarithm.
+
+    Images stay as they are. Sparse columns are only divided: zeros must stay zeros.
+
+    Attributes
+    ----------
+    centre, scale : ndarray of shape (n_features,)
+        Empty for images.
+    is_heavy : ndarray of bool of shape (n_features,)
+    """
+
+    centre: NDArray[np.float64]
+    scale: NDArray[np.float64]
+    is_heavy: NDArray[np.bool_]
+
+    @classmethod
+    def learn(cls, X: Any) -> Self:
+        """Learn from the rows of a fit."""
+        if X.ndim > 2:
+            return cls(np.empty(0), np.empty(0), np.empty(0, dtype=bool))
+        if sparse.issparse(X):
+            mean = np.asarray(X.mean(axis=0)).ravel()
+            square = np.asarray(X.multiply(X).mean(axis=0)).ravel()
+            spread = np.sqrt(np.maximum(square - mean**2, 0))
+            never = np.zeros(X.shape[1], dtype=bool)
+            return cls(np.zeros(X.shape[1]), np.where(spread > 0, spread, 1.0), never)
+        mean, spread = X.mean(axis=0, dtype=np.float64), X.std(axis=0, dtype=np.float64)
+        farthest = np.maximum(X.max(axis=0) - mean, mean - X.min(axis=0))
+        is_heavy = farthest > HEAVY_TAIL * np.where(spread > 0, spread, np.inf)
+        drawn_in = _draw_in(X, is_heavy)
+        centre, spread = drawn_in.mean(axis=0), drawn_in.std(axis=0)
+        # What is left of a constant column after rounding is no spread.
+        is_constant = spread <= 1e-9 * np.maximum(1.0, np.abs(centre))
+        return cls(centre, np.where(is_constant, 1.0, spread), is_heavy)
+
+    def apply(self, X: Any) -> Any:
+        """Return the rows on one scale, in single precision."""
+        if X.ndim > 2:
+            return X
+        if sparse.issparse(X):
+            return sparse.csr_matrix(X @ sparse.diags(1 / self.scale)).astype(np.float32)
+        scaled = np.empty(X.shape, dtype=np.float32)
+        # In blocks: double precision of a whole large table would not be needed at once.
+        for start in range(0, len(X), ROWS_PER_BLOCK):
+            block = slice(start, start + ROWS_PER_BLOCK)
+            scaled[block] = (_draw_in(X[block], self.is_heavy) - self.centre) / self.scale
+        return scaled
+
+
+def _draw_in(X: NDArray, is_heavy: NDArray[np.bool_]) -> NDArray[np.float64]:
+    rows = X.astype(np.float64)
+    some = rows[:, is_heavy]
+    rows[:, is_heavy] = np.sign(some) * np.log1p(np.abs(some))
+    return rows
