@@ -16,6 +16,7 @@ __all__ = [
     "NETS",
     "AllConv13",
     "Averaged",
+    "KernelFeatures",
     "KernelNet",
     "Mirrored",
     "SideBySide",
@@ -24,6 +25,7 @@ __all__ = [
     "Teacher",
     "make_net",
     "refresh_batch_norm",
+    "simplify",
 ]
 
 # Features of a kernel are small numbers; so scaled, a step moves logits as much as on columns.
@@ -85,13 +87,10 @@ class SkipMLP(nn.Module):
         return self.linear(x) + self.deep(x)
 
 
-class KernelNet(nn.Module):
-    r"""A linear model of kernel features: smooth borders from few positives.
+class KernelFeatures(nn.Module):
+    r"""How near a row is to each of some landmarks: features learned from rows without labels.
 
-    The features are how near a row is to each landmark, by the Gaussian kernel
-    :math:`\exp(-\|x - c\|^2 / d)` for d columns, decorrelated (Nystroem). They are learned from
-    rows without labels, by `learn_features`, and stay as they are. Only the linear model is
-    trained.
+    The Gaussian kernel :math:`\exp(-\|x - c\|^2 / d)` for d columns, decorrelated (Nystroem).
 
     Parameters
     ----------
@@ -107,32 +106,61 @@ class KernelNet(nn.Module):
         super().__init__()
         self.register_buffer("landmarks", torch.zeros(n_landmarks, prod(shape)))
         self.register_buffer("mapping", torch.zeros(n_landmarks, n_landmarks))
-        self.top = nn.Linear(n_landmarks, 1)
-        for parameter in self.top.parameters():
-            nn.init.zeros_(parameter)
 
     @torch.no_grad()
-    def learn_features(self, rows: Tensor) -> None:
+    def learn(self, rows: Tensor) -> None:
         """Take rows as landmarks; if there are too few, the other features stay 0."""
         rows = rows.flatten(1)[: len(self.landmarks)]
         n = len(rows)
         self.landmarks.zero_()
         self.landmarks[:n] = rows
         # In double precision: eigenvalues of a kernel span many orders of magnitude.
-        kernel = self._compute_kernel(rows)[:, :n].double()
-        values, vectors = torch.linalg.eigh(kernel)
-        # What rows have in common with others is noise after rounding.
+        values, vectors = torch.linalg.eigh(self.compute_kernel(rows)[:, :n].double())
+        # Landmarks that are alike have nothing to tell apart but rounding.
         strength = torch.where(values > 1e-6 * values[-1], values.clamp(min=0).rsqrt(), 0.0)
         self.mapping.zero_()
         self.mapping[:n, :n] = (KERNEL_SCALE * (vectors * strength) @ vectors.T).float()
 
     def forward(self, x: Tensor) -> Tensor:
-        return self.top(self._compute_kernel(x.flatten(1)) @ self.mapping).squeeze(-1)
+        return self.compute_kernel(x.flatten(1)) @ self.mapping
 
-    def _compute_kernel(self, x: Tensor) -> Tensor:
+    def compute_kernel(self, x: Tensor) -> Tensor:
+        """Return the kernel of each row with each landmark."""
         squares = x.square().sum(1, keepdim=True) + self.landmarks.square().sum(1)
         distances = torch.addmm(squares, x, self.landmarks.T, alpha=-2)
         return torch.exp(distances.clamp(min=0) / -x.shape[1])
+
+
+class KernelNet(nn.Module):
+    """A linear model of kernel features: smooth borders from few positives.
+
+    The features stay as they are; only the linear model is trained.
+
+    Parameters
+    ----------
+    shape : tuple of int
+        Shape of one row.
+    features : KernelFeatures, optional
+        Shared between networks; by default new ones, which have yet to `learn`.
+    top : nn.Module, optional
+        A trained linear model.
+    """
+
+    def __init__(
+        self,
+        shape: tuple[int, ...],
+        features: KernelFeatures | None = None,
+        top: nn.Module | None = None,
+    ) -> None:
+        super().__init__()
+        self.features = features or KernelFeatures(shape)
+        self.top = top or MLP((len(self.features.landmarks),), ())
+        if top is None:
+            for parameter in self.top.parameters():
+                nn.init.zeros_(parameter)
+
+    def forward(self, x: Tensor) -> Tensor:
+        return self.top(self.features(x))
 
 
 class AllConv13(nn.Module):
@@ -221,6 +249,11 @@ def check_image_shape(shape: tuple[int, ...], net: str) -> tuple[int, int, int]:
             f"of shape {shape}. For tables take 'skip-mlp'."
         )
     return shape
+
+
+def make_narrow_skip_mlp(shape: tuple[int, ...]) -> nn.Module:
+    """Make a `SkipMLP` with half the width: where there are several, each may be smaller."""
+    return SkipMLP(shape, (64, 64))
 
 
 def make_linear(shape: tuple[int, ...]) -> nn.Module:
@@ -330,7 +363,8 @@ class SideBySide(nn.Module):
     @staticmethod
     def can_hold(nets: Sequence[nn.Module]) -> bool:
         """Whether networks can be put side by side: ours of one kind, without batch norm."""
-        return type(nets[0]) in (MLP, SkipMLP, KernelNet) and len({type(n) for n in nets}) == 1
+        kinds = {(type(net), tuple(p.shape for p in net.parameters())) for net in nets}
+        return len(kinds) == 1 and type(nets[0]) in (MLP, SkipMLP)
 
     def lend_weights(self, nets: Sequence[nn.Module]) -> None:
         """Make the weights of `nets` views into those of this one: they follow its training."""
@@ -358,6 +392,57 @@ class Mirrored(nn.Module):
 
     def forward(self, x: Tensor) -> Tensor:
         return (self.net(x) + self.net(x.flip(-1))) / 2
+
+
+class KernelSum(nn.Module):
+    """Several networks on the same kernel features as one: a sum over landmarks."""
+
+    direction: Tensor
+
+    def __init__(
+        self, features: KernelFeatures, tops: Sequence[nn.Module], weights: Sequence[float]
+    ) -> None:
+        super().__init__()
+        self.features = features
+        direction, self.bias = torch.zeros(1, len(features.mapping), dtype=torch.float64), 0.0
+        for weight, top in zip(weights, tops, strict=True):
+            line, bias = top.parameters()
+            direction += weight * line.detach().cpu()
+            self.bias += weight * float(bias)
+        mapped = direction[0] @ features.mapping.double().cpu()
+        self.register_buffer("direction", mapped.to(features.mapping))
+
+    def forward(self, x: Tensor) -> Tensor:
+        return self.features.compute_kernel(x.flatten(1)) @ self.direction + self.bias
+
+
+def simplify(net: nn.Module) -> nn.Module:
+    """Return a network with the same logits, up to rounding, that computes kernel features once.
+
+    Networks on the same features are linear in them, and so is their mean.
+    """
+    leaves = _list_leaves(net, 1.0)
+    kernels = [(weight, leaf) for weight, leaf in leaves if isinstance(leaf, KernelNet)]
+    if len(kernels) < 2:
+        return net
+    first = kernels[0][1].features
+    if not all(torch.equal(leaf.features.landmarks, first.landmarks) for _, leaf in kernels):
+        return net
+    merged = KernelSum(first, [leaf.top for _, leaf in kernels], [weight for weight, _ in kernels])
+    others = [(weight, leaf) for weight, leaf in leaves if not isinstance(leaf, KernelNet)]
+    return Averaged([*(leaf for _, leaf in others), merged], [*(w for w, _ in others), 1.0]).eval()
+
+
+def _list_leaves(net: nn.Module, weight: float) -> list[tuple[float, nn.Module]]:
+    """Return the networks of a mean of means, each with its weight."""
+    if not isinstance(net, Averaged):
+        return [(weight, net)]
+    shares = net.weights or [1 / len(net.members)] * len(net.members)
+    return [
+        leaf
+        for share, member in zip(shares, net.members, strict=True)
+        for leaf in _list_leaves(member, weight * share)
+    ]
 
 
 class Teacher:

@@ -1,14 +1,13 @@
 """MixPUL: consistency under mixup for positive-unlabeled learning (Wei et al., 2020)."""
 
 from collections.abc import Callable, Iterator, Sequence
-from numbers import Real
+from numbers import Integral, Real
 from os import PathLike
 from typing import Any, Self, cast
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from sklearn.base import clone
 from torch import Tensor, nn
 
 from mixpul._util.random import RandomStateLike
@@ -30,7 +29,10 @@ __all__ = ["MixPULClassifier"]
 
 # Networks and weight decays of a single positive that are trained on a table and weighed: no one
 # of them suits all tables. How they were chosen: docs/explanation/decisions.md.
-SETTINGS = (("skip-mlp", 2.0), ("skip-mlp", 0.02), ("kernel", 20.0), ("kernel", 2.0))
+SETTINGS = (("narrow-skip-mlp", 0.01), ("kernel", 20.0), ("kernel", 2.0))
+
+# Smallest and largest batch, and the same of the most steps of an epoch.
+BATCH_SIZES, MOST_STEPS = (32, 128), (50, 250)
 
 # Share of the epochs over which the weight of L_U rises once it has set in; the paper shows a
 # start of interpolation and leaves its shape open.
@@ -163,6 +165,8 @@ default='skip-mlp'
         "miner": [StrOptions(set(MINERS)), HasMethods("mine")],
         "negative_fraction": [Interval(Real, 0, 1, closed="right")],
         "alpha": [Interval(Real, 0, None, closed="neither")],
+        "batch_size": [Interval(Integral, 2, None, closed="left"), StrOptions({"auto"})],
+        "max_steps": [Interval(Integral, 1, None, closed="left"), StrOptions({"auto"}), None],
         "mixing": [StrOptions({"row"}), None],
         "beta": [Interval(Real, 0, None, closed="left")],
         "gamma": [Interval(Real, 0, None, closed="left")],
@@ -177,21 +181,21 @@ default='skip-mlp'
         net: NetSpec = "auto",
         miner: str | NegativeMiner = "rand",
         negative_fraction: float = 1.0,
-        alpha: float = 1.0,
-        mixing: str | None = None,
+        alpha: float = 0.2,
+        mixing: str | None = "row",
         beta: float = 1.0,
-        gamma: float = 1.0,
+        gamma: float = 0.3,
         margin: float = 1.0,
         ema_decay: float = 0.999,
         warmup: float = 0.0,
-        n_epochs: int = 30,
+        n_epochs: int = 20,
         learning_rate: float = 0.04,
         optimizer: str = "sgd",
         momentum: float = 0.9,
         weight_decay: float | str | Sequence[float] = "auto",
-        batch_size: int = 128,
-        max_steps: int | None = 250,
-        min_steps: int | None = None,
+        batch_size: int | str = "auto",
+        max_steps: int | str | None = "auto",
+        min_steps: int | None = 50,
         augment: AugmentSpec = None,
         cross_fitting: int | None = 5,
         early_stopping: bool = True,
@@ -228,12 +232,17 @@ default='skip-mlp'
         published: dict[str, Any] = {
             "net": (256, 256),
             "negative_fraction": 0.5,
+            "alpha": 1.0,
+            "mixing": None,
+            "gamma": 1.0,
             "margin": 0.1,
             "warmup": 0.25,
             "n_epochs": 200,
             "learning_rate": 1e-3,
             "weight_decay": 1e-4,
+            "batch_size": 128,
             "max_steps": None,
+            "min_steps": None,
             "cross_fitting": None,
             "early_stopping": False,
         }
@@ -244,8 +253,20 @@ default='skip-mlp'
             return super()._list_settings(is_positive)
         # Networks for images take minutes, not seconds: one kind of them.
         if not isinstance(self.weight_decay, str) or len(self._row_shape) > 1:
-            return clone(self).set_params(net="skip-mlp")._list_settings(is_positive)
+            return [s._replace(net="skip-mlp") for s in super()._list_settings(is_positive)]
         return [Setting(net, decay / float(is_positive.sum())) for net, decay in SETTINGS]
+
+    # Steps on few positives are noisy whatever the size of a batch, and small ones are quick. The
+    # more positives there are, the more a step and an epoch can learn from.
+    def _choose_batch_size(self, n_positive: int) -> int:
+        if isinstance(self.batch_size, str):
+            return int(np.clip(n_positive // 8, *BATCH_SIZES))
+        return self.batch_size
+
+    def _choose_most_steps(self, n_positive: int) -> int | None:
+        if isinstance(self.max_steps, str):
+            return int(np.clip(n_positive // 5, *MOST_STEPS))
+        return self.max_steps
 
     # The term L_PU at margin 1, on rows held out.
     _criterion = GAP
@@ -347,7 +368,7 @@ class MixPULObjective(Objective):
         """
         member = self.member
         order = torch.randperm(len(member.seen), generator=member.generator)
-        n_batches = max(1, len(order) // self.method.batch_size)
+        n_batches = max(1, len(order) // member.batches.batch_size)
         some = order.tensor_split(n_batches)[:CLEAN_BATCHES]
         return (member.batches.rows(member.seen[part]) for part in some)
 
@@ -410,9 +431,11 @@ class SideBySideJoint(JointObjective):
 
     def __init__(self, objectives: Sequence[MixPULObjective], precision: Callable[[], Any]) -> None:
         super().__init__(objectives, precision)
-        kinds: dict[type, list[int]] = {}
+        kinds: dict[Any, list[int]] = {}
         for k, objective in enumerate(objectives):
-            kinds.setdefault(type(objective.member.net), []).append(k)
+            net = objective.member.net
+            shapes = tuple(parameter.shape for parameter in net.parameters())
+            kinds.setdefault((type(net), shapes), []).append(k)
         self.groups = [
             (of_kind, SideBySideObjective([objectives[k] for k in of_kind]))
             for of_kind in kinds.values()
