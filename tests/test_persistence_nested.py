@@ -43,6 +43,13 @@ def assert_same_predictions(model, other, X):
     np.testing.assert_array_equal(other.predict(X), model.predict(X))
 
 
+def make_rows():
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(80, 4)), np.arange(80) < 20
+    X[y] += 1
+    return X, y
+
+
 def make_images(pu):
     brightness = 60 + 40 * (pu.X[:, 0] > 1)
     noise = np.random.default_rng(0).integers(0, 60, size=(len(pu.X), 1, 8, 8))
@@ -184,11 +191,8 @@ LAYOUT_CHANGES = {
 
 @pytest.fixture(scope="module")
 def weighed_file(tmp_path_factory):
-    rng = np.random.default_rng(0)
-    X, y = rng.normal(size=(80, 4)), np.arange(80) < 20
-    X[y] += 1
     path = tmp_path_factory.mktemp("weighed") / "weighed"
-    save(MixPULClassifier(**QUICK).fit(X, y), path)
+    save(MixPULClassifier(**QUICK).fit(*make_rows()), path)
     return path.read_bytes()
 
 
@@ -492,11 +496,8 @@ MEMBER_CHANGES = {
 
 @pytest.fixture(scope="module")
 def portfolio_file(tmp_path_factory):
-    rng = np.random.default_rng(0)
-    X, y = rng.normal(size=(80, 4)), np.arange(80) < 20
-    X[y] += 1
     path = tmp_path_factory.mktemp("portfolio") / "portfolio"
-    save(fit_portfolio(make_candidates("logistic-0.1", "mixpul"), X, y), path)
+    save(fit_portfolio(make_candidates("logistic-0.1", "mixpul"), *make_rows()), path)
     return path.read_bytes()
 
 

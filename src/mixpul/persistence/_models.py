@@ -10,7 +10,6 @@ from sklearn.utils.validation import check_is_fitted
 from torch import Tensor, nn
 
 from mixpul.base import PUClassifier
-from mixpul.methods.auto import AutoPUClassifier
 from mixpul.methods.neural import NeuralPUClassifier
 from mixpul.persistence._nets import pack_net, rebuild_net, take_below
 from mixpul.persistence._values import (
@@ -95,7 +94,7 @@ def rebuild_model(
     for name in ("classes_", "n_features_in_", "threshold_", *model._list_needed()):
         if not hasattr(model, name):
             raise ValueError(f"it has no {name!r}.")
-    if isinstance(model, AutoPUClassifier):
+    if _is_portfolio(model):
         _check_portfolio(model)
     return model
 
@@ -149,7 +148,7 @@ def _rebuild_value(model: PUClassifier, name: str, value: Any, tensors: dict[str
     """Turn JSON and tensors back into what was learned."""
     if name == "net_" and isinstance(model, NeuralPUClassifier):
         return rebuild_net(model, tensors, **value)
-    if name == "members_" and isinstance(model, AutoPUClassifier):
+    if name == "members_" and _is_portfolio(model):
         return {
             own: rebuild_model(member, take_below(tensors, f"{k}."), {})
             for k, (own, member) in enumerate(value.items())
@@ -162,7 +161,12 @@ def _rebuild_value(model: PUClassifier, name: str, value: Any, tensors: dict[str
     return decode(value)
 
 
-def _check_portfolio(model: AutoPUClassifier) -> None:
+def _is_portfolio(model: PUClassifier) -> bool:
+    # Not by the class: its module imports those of all candidates, which other files do not need.
+    return "members_" in model._list_needed()
+
+
+def _check_portfolio(model: Any) -> None:
     """Refuse a portfolio that could not score rows."""
     members, tables = model.members_, model.score_tables_
     if (
