@@ -249,7 +249,7 @@ default='skip-mlp'
         return cls(**(published | params))
 
     def _list_settings(self, is_positive: NDArray[np.bool_]) -> list[Setting]:
-        if self.net != "auto":
+        if not (isinstance(self.net, str) and self.net == "auto"):
             return super()._list_settings(is_positive)
         # Networks for images take minutes, not seconds: one kind of them.
         if not isinstance(self.weight_decay, str) or len(self._row_shape) > 1:
