@@ -16,6 +16,7 @@ from threadpoolctl import threadpool_limits
 from mixpul._names import METHODS
 from mixpul._util.cross_validation import cross_validate
 from mixpul._util.random import seed_parts
+from mixpul.base import PUClassifier
 from mixpul.methods.bagging import BaggingPUClassifier
 from mixpul.methods.logistic import LogisticPUClassifier
 from mixpul.methods.mixpul import MixPULClassifier
@@ -170,7 +171,7 @@ def _fit_candidate(
     nothing = np.empty(0)
     if deadline is not None and time.time() > deadline:
         return Fitted(name, None, nothing, None, 0.0, "the time limit was reached before its turn.")
-    if "verbose" in model.get_params():
+    if isinstance(model, PUClassifier) and "verbose" in model.get_params():
         model.set_params(verbose=verbose)
     start = time.perf_counter()
     try:
@@ -184,8 +185,8 @@ def _fit_candidate(
         lines = str(error).splitlines() or [""]
         reason = f"{type(error).__name__}: {lines[0]}"
         return Fitted(name, None, nothing, None, time.perf_counter() - start, reason)
-    if "verbose" in model.get_params():
-        model.set_params(verbose=0)
+    if isinstance(model, PUClassifier) and "verbose" in model.get_params():
+        model.set_params(verbose=0)  # how loud a fit was is not a setting to keep
     return Fitted(name, model, scores, parts, time.perf_counter() - start)
 
 
