@@ -419,8 +419,12 @@ class NeuralPUClassifier(PUClassifier):
     # -- prediction -----------------------------------------------------------------------------
 
     def make_fold_scorers(self) -> list[Callable[[Any], NDArray[np.float32]]]:
-        """Return for each fold a function that scores rows by the networks without that fold."""
-        return [partial(_score_by, net) for net in cast(Averaged, self.net_).members]
+        """Return for each fold a function that scores rows by the networks without that fold.
+
+        Its scores are on the scale of `oof_scores_`.
+        """
+        nets, shift = cast(Averaged, self.net_).members, np.float32(self.threshold_)
+        return [partial(_score_by, net, shift=shift) for net in nets]
 
     def _list_needed(self) -> tuple[str, ...]:
         return ("net_",)
@@ -429,10 +433,11 @@ class NeuralPUClassifier(PUClassifier):
         return _score_by(self.net_, X)
 
 
-def _score_by(net: nn.Module, X: Any) -> NDArray[np.float32]:
+def _score_by(net: nn.Module, X: Any, shift: np.float32 | None = None) -> NDArray[np.float32]:
     # Where the network is: it was trained on a GPU if there is one.
     device = next(net.parameters()).device
-    return score_rows(net, as_rows(X, device), torch.arange(X.shape[0]))
+    scores = score_rows(net, as_rows(X, device), torch.arange(X.shape[0]))
+    return scores if shift is None else scores - shift
 
 
 def _return_float(net: nn.Module, x: Any, logits: Tensor) -> Tensor:
