@@ -8,7 +8,7 @@ from mixpul.pages.thresholds import AssessmentData
 __all__ = ["Candidate", "Network", "describe_weighing"]
 
 # The length of the longest bar, in the unit of the style sheet (rem).
-LONGEST = 8.0
+LONGEST = 6.0
 
 
 class Candidate(NamedTuple):
@@ -48,7 +48,7 @@ def describe_weighing(assessment: AssessmentData) -> dict[str, Any]:
             # The best one has no difference to itself.
             difference=format_thousandths(one["difference"]) if rank else "",
             difference_error=format_thousandths(one["difference_error"]) if rank else "",
-            weight=format_percent(one["weight"]) if one["weight"] > 0 else "left out",
+            weight=_format_weight(one["weight"]),
             length=_measure(one["weight"], longest),
             seconds=f"{one['seconds']:.1f}",
             is_kept=one["weight"] > 0,
@@ -72,12 +72,16 @@ def _list_networks(entries: list[dict[str, Any]]) -> list[Network]:
         Network(
             net=str(one["net"]),
             weight_decay=f"{one['weight_decay']:.2g}",
-            weight=format_percent(one["weight"]),
+            weight=_format_weight(one["weight"]),
             length=_measure(one["weight"], longest),
             is_kept=one["weight"] > 0,
         )
         for one in entries
     ]
+
+
+def _format_weight(weight: float) -> str:
+    return format_percent(weight) if weight > 0 else "left out"
 
 
 def _measure(weight: float, longest: float) -> float:
