@@ -15,6 +15,7 @@ from sklearn.preprocessing import StandardScaler
 from mixpul import (
     AutoPUClassifier,
     BaggingPUClassifier,
+    LogisticPUClassifier,
     MixPULClassifier,
     PUAUCClassifier,
     UPUClassifier,
@@ -33,7 +34,7 @@ from mixpul.assess.checks.simple_method import check_simple_method
 from mixpul.assess.comparison import _advise
 from mixpul.assess.importance import ShuffledScores
 from mixpul.assess.intervals import estimate_auc_difference
-from mixpul.assess.models import choose_image_classifier, choose_pipeline
+from mixpul.assess.models import choose_image_classifier, choose_methods, choose_pipeline
 from mixpul.assess.out_of_fold import fit_on_all_rows, score_out_of_fold
 from mixpul.assess.priors import estimate_priors
 from mixpul.assess.rows import prepare_rows
@@ -751,6 +752,28 @@ def test_all_methods_see_the_same_folds_and_none_its_own(table):
     )
     assert found.methods[0]["pu_auc"].value == pytest.approx(pu_auc_score(is_positive, scores))
     assert found.sure is None
+
+
+def test_all_methods_include_the_portfolio_first_and_logistic_regression():
+    names = list(choose_methods(None, 0))
+    assert names[:2] == ["auto", "mixpul"]
+    assert "logistic" in names
+
+
+def test_the_portfolio_is_compared_by_plain_cross_validation(table, tmp_path, monkeypatch):
+    fits = []
+    fit = AutoPUClassifier.fit
+    monkeypatch.setattr(
+        AutoPUClassifier, "fit", lambda self, X, y: fits.append(len(X)) or fit(self, X, y)
+    )
+    few = AutoPUClassifier(candidates=["logistic-0.1", PUAUCClassifier(n_centres=20)])
+    methods = {"auto": few, "logistic": LogisticPUClassifier()}
+    found = compare(*table, methods, folder=tmp_path, n_folds=2)
+    assert fits == [250, 250]
+    assert {one["method"] for one in found.methods} == set(methods)
+    again = compare(*table, methods, folder=tmp_path, n_folds=2)
+    assert len(fits) == 2
+    assert again == found
 
 
 def test_a_comparison_goes_on_where_it_stopped(table, tmp_path, monkeypatch):

@@ -64,15 +64,17 @@ def _describe_rows(info: Mapping[str, Any]) -> tuple[str, str]:
 def _show_candidates(leaderboard: list[dict[str, Any]]) -> None:
     """Show what a portfolio was made of; members are the candidates with a weight."""
     candidates = Table(title="Candidates")
-    for title in ("candidate", "PU-AUC", "to the best", "weight"):
+    for title in ("candidate", "PU-AUC", "difference", "weight"):
         candidates.add_column(title, justify="left" if title == "candidate" else "right")
-    for entry in leaderboard:
+    for rank, entry in enumerate(leaderboard):
         is_member = entry["weight"] > 0
         candidates.add_row(
             escape(entry["candidate"]),
             f"{entry['pu_auc']:.3f} ± {entry['standard_error']:.3f}",
             # Zero is added to what rounds to -0.0.
-            f"{round(entry['difference'], 3) + 0.0:.3f} ± {entry['difference_error']:.3f}",
+            f"{round(entry['difference'], 3) + 0.0:.3f} ± {entry['difference_error']:.3f}"
+            if rank
+            else "best",
             f"{entry['weight']:.2f}" if is_member else "left out",
             style=None if is_member else "dim",
         )
