@@ -1,18 +1,23 @@
 """Test AUC of the methods that need no class prior, on many tables and with few labels.
 
-    python benchmarks/suite.py --data FOLDER [--jobs 2] [--seeds 3] [--only method=VPU] [--show]
+    python benchmarks/suite.py --data FOLDER [--jobs 2] [--seeds 3] [--only method=Auto] [--show]
 
 The tables are those of the paper and, from the folder, development tables: `NAME.npz` with `X` and
 `y` there or in its folder `dev`. A table that is not found is left out with a message. 60 % of the
 rows, at most 4,000, are trained on, with 12, 60 or 250 labeled positives, but never more than half
 of all; the other rows are tested on. A run that was stopped goes on where it stopped; results are
-in benchmarks/results/suite.jsonl. Settings of ours must not be chosen by these numbers.
+in benchmarks/results/suite.jsonl, those of other libraries (suite_peers.py) beside them. No setting
+of ours may be chosen by these numbers.
+
+A fit of the portfolio also tells what each of its candidates reaches alone, what the others reach
+without it, and how far its out-of-fold PU-AUC is too good because the weights come from the same
+rows: there each fold is combined by weights that the other folds have chosen.
 """
 
 import argparse
 import os
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -29,13 +34,17 @@ from sklearn.preprocessing import StandardScaler
 from mixpul import datasets
 from mixpul._names import METHODS
 from mixpul._util.validation import write_recipe
+from mixpul.methods._candidates import CANDIDATES
+from mixpul.methods._portfolio import make_score_table, to_normal_scores, weigh_candidates
+from mixpul.methods.auto import LEAST_WEIGHT
+from mixpul.metrics import pu_auc_score
 from mixpul.paper.baselines import ClassMeans, TunedLogisticRegression
 from mixpul.paper.grid import matches, parse_only
 from mixpul.paper.perform import Split
 from mixpul.paper.runs import Record, Trial, has_failed, pack_results, read_results, run
 
 RESULTS = Path(__file__).parent / "results"
-TARGET = "suite"
+TARGET, PEERS = "suite", "suite-peers"
 PAPER_TABLES = ("krvskp", "titanic", "spambase", "mushroom", "satimage", "texture", "twonorm")
 DEVELOPMENT_TABLES = (
     "banana", "contraceptive", "german", "letter", "mammographic", "segment", "splice",
@@ -46,7 +55,9 @@ MOST_TRAINING_ROWS = 4000
 # A column with a value so many standard deviations from its mean has a heavy tail.
 HEAVY_TAIL = 8.0
 # By the names that tables of results show.
+AUTO = "Auto"
 CLASSIFIERS: dict[str, Any] = {
+    AUTO: METHODS["auto"](),
     "MixPUL": METHODS["mixpul"](),
     "VPU": METHODS["vpu"](),
     "Bagging": METHODS["bagging"](),
@@ -104,17 +115,74 @@ def perform(trial: Trial, data: Path | None) -> Record:
     model = clone(CLASSIFIERS[trial.method])
     if "random_state" in model.get_params():
         model.set_params(random_state=trial.seed)
+    if trial.method == AUTO:
+        model._least_weight = 0.0  # keep all candidates, to look at each
     start = time.perf_counter()
     model.fit(split.pu.X, split.pu.s)
     seconds = time.perf_counter() - start
-    auc = roc_auc_score(split.y_test, model.decision_function(split.X_test))
+    if trial.method == AUTO:
+        judged = judge_portfolio(model, split)
+    else:
+        scores = model.decision_function(split.X_test)
+        judged = {"auc": float(roc_auc_score(split.y_test, scores))}
     return {
-        "auc": float(auc),
+        **judged,
         "labeled": int(split.pu.s.sum()),
         "rows": len(split.pu.s),
         "prior": split.pu.prior,
         "fit_seconds": round(seconds, 3),
     }
+
+
+def judge_portfolio(model: Any, split: Split) -> Record:
+    """Test the portfolio, each candidate alone, and the portfolio without each candidate."""
+    is_positive, folds = split.pu.s == 1, model.oof_folds_
+    left_out, tested = model._scores_left_out, model.score_by_member(split.X_test)
+    names = list(left_out)
+
+    def test(*chosen: str) -> float:
+        weights = weigh_names(left_out, chosen, is_positive)
+        return float(roc_auc_score(split.y_test, combine(tested, left_out, weights)))
+
+    weights = weigh_names(left_out, names, is_positive)
+    nested = np.empty(len(is_positive))
+    for k in range(int(folds.max()) + 1):
+        # Weights by the other folds only.
+        others = {name: scores[folds != k] for name, scores in left_out.items()}
+        own = {name: scores[folds == k] for name, scores in left_out.items()}
+        nested[folds == k] = combine(
+            own, left_out, weigh_names(others, names, is_positive[folds != k])
+        )
+    return {
+        "auc": test(*names),
+        "alone": {name: float(roc_auc_score(split.y_test, tested[name])) for name in names},
+        "without": {name: test(*(n for n in names if n != name)) for name in names},
+        "weights": {name: round(weight, 4) for name, weight in weights.items()},
+        "pu_auc": pu_auc_score(is_positive, combine(left_out, left_out, weights)),
+        "nested_pu_auc": pu_auc_score(is_positive, nested),
+        "seconds_each": {one["candidate"]: one["seconds"] for one in model.leaderboard_},
+    }
+
+
+def weigh_names(
+    left_out: dict[str, NDArray], names: Sequence[str], is_positive: NDArray
+) -> dict[str, float]:
+    """Weigh candidates as the portfolio does."""
+    beliefs = np.array([CANDIDATES[name].belief for name in names])
+    scores = np.stack([left_out[name] for name in names])
+    weights = weigh_candidates(is_positive, scores, beliefs, LEAST_WEIGHT)
+    return dict(zip(names, weights.tolist(), strict=True))
+
+
+def combine(
+    scores: dict[str, NDArray], left_out: dict[str, NDArray], weights: dict[str, float]
+) -> NDArray:
+    """Combine scores as the portfolio does: normal scores by weight."""
+    return sum(
+        weight * to_normal_scores(scores[name], make_score_table(left_out[name]))
+        for name, weight in weights.items()
+        if weight
+    )
 
 
 def list_trials(tables: list[str], n_seeds: int, only: str) -> list[Trial]:
@@ -149,7 +217,7 @@ def summarise(records: list[Record]) -> str:
         cell = record["dataset"], record["settings"]["n_positive"]
         aucs.setdefault(cell, {}).setdefault(record["method"], []).append(record["auc"])
         seconds.setdefault(record["method"], []).append(record["fit_seconds"])
-    methods = [name for name in CLASSIFIERS if name in seconds]
+    methods = list(seconds)
     cells = [cell for cell in aucs if all(name in aucs[cell] for name in methods)]
     if not cells:
         return "No cell has a result of every method yet."
@@ -172,6 +240,36 @@ def summarise(records: list[Record]) -> str:
     return "\n".join(lines)
 
 
+def summarise_portfolio(records: list[Record]) -> str:
+    """Show what each candidate is worth, and how honest the out-of-fold PU-AUC is."""
+    autos = [record for record in records if record["method"] == AUTO]
+    if not autos:
+        return "The portfolio has no results yet."
+    lines = [
+        "What each candidate is worth to the portfolio.",
+        "",
+        "| candidate | alone | without it | costs | mean weight | seconds |",
+        "| --- |" + " ---: |" * 5,
+    ]
+    whole = np.mean([record["auc"] for record in autos])
+    for name in autos[0]["alone"]:
+        alone, without, weight, seconds = (
+            np.mean([record[key][name] for record in autos])
+            for key in ("alone", "without", "weights", "seconds_each")
+        )
+        lines.append(
+            f"| {name} | {alone:.3f} | {without:.4f} | {whole - without:+.4f} | {weight:.2f} | "
+            f"{seconds:.1f} |"
+        )
+    lines += ["", "Out-of-fold PU-AUC less that with weights chosen by the other folds:"]
+    for n in LABELED:
+        own = [record for record in autos if record["settings"]["n_positive"] == n]
+        if own:
+            optimism = [record["pu_auc"] - record["nested_pu_auc"] for record in own]
+            lines.append(f"- {n} labeled: {np.mean(optimism):+.4f}")
+    return "\n".join(lines)
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
@@ -189,7 +287,16 @@ def main() -> None:
         for record in filter(has_failed, records):
             print(f"failed: {record['id']}: {record['failure']}")
         pack_results(RESULTS, TARGET)
-    print(summarise([r for r in read_results(RESULTS, TARGET) if not has_failed(r)]))
+    found = [*read_results(RESULTS, TARGET), *read_results(RESULTS, PEERS)]
+    # Of a method whose defaults have changed since, old results say nothing.
+    current = {name: write_recipe(model) for name, model in CLASSIFIERS.items()}
+    whole = [
+        record
+        for record in found
+        if not has_failed(record)
+        and current.get(record["method"], record["recipe"]) == record["recipe"]
+    ]
+    print(summarise(whole) + "\n\n" + summarise_portfolio(whole))
 
 
 if __name__ == "__main__":

@@ -115,6 +115,7 @@ MINERS = Registry(
 NETS = Registry(
     {
         "skip-mlp": "mixpul.nets:SkipMLP",
+        "narrow-skip-mlp": "mixpul.nets:make_narrow_skip_mlp",
         "mlp": "mixpul.nets:MLP",
         "linear": "mixpul.nets:make_linear",
         "kernel": "mixpul.nets:KernelNet",

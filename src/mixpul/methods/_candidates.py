@@ -49,14 +49,14 @@ CANDIDATES: dict[str, Candidate] = {
     one.name: one
     for one in (
         Candidate("trees", BaggingPUClassifier(), 4.0),
-        Candidate("logistic-0.001", LogisticPUClassifier(C=0.001)),
-        Candidate("logistic-0.1", LogisticPUClassifier(C=0.1)),
-        Candidate("logistic-10", LogisticPUClassifier(C=10.0)),
-        Candidate("kernel-narrow", LogisticPUClassifier(C=0.1, n_landmarks=200, width=1.0)),
-        Candidate("kernel-wide", LogisticPUClassifier(C=10.0, n_landmarks=200, width=2.2)),
-        Candidate("forest", BaggingPUClassifier(splits="best"), 2.0),
-        Candidate("vpu", VPUClassifier()),
-        Candidate("mixpul", MixPULClassifier()),
+        Candidate("logistic-0.001", LogisticPUClassifier(C=0.001), 0.25),
+        Candidate("logistic-0.1", LogisticPUClassifier(C=0.1), 0.25),
+        Candidate("logistic-10", LogisticPUClassifier(C=10.0), 0.5),
+        Candidate("kernel-narrow", LogisticPUClassifier(C=0.1, n_landmarks=200, width=1.0), 4.0),
+        Candidate("kernel-wide", LogisticPUClassifier(C=10.0, n_landmarks=200, width=2.2), 0.25),
+        Candidate("forest", BaggingPUClassifier(n_estimators=100, splits="best"), 1.0),
+        Candidate("vpu", VPUClassifier(), 0.25),
+        Candidate("mixpul", MixPULClassifier(), 1.0),
     )
 }
 # Networks for images; other candidates would take each pixel for a column.

@@ -12,9 +12,11 @@ __all__ = [
     "PairedDifferences",
     "compare_with_best",
     "compute_placements",
+    "drop_small",
     "make_score_table",
     "to_normal_scores",
     "weigh",
+    "weigh_candidates",
 ]
 
 # Normal scores end here: a row far beyond all others says no more than that.
@@ -95,6 +97,22 @@ def _estimate_variance(differences: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return the variance of the mean of each line; 0 for a single value."""
     n = differences.shape[1]
     return differences.var(axis=1, ddof=1) / n if n > 1 else np.zeros(len(differences))
+
+
+def weigh_candidates(
+    is_positive: NDArray[np.bool_],
+    scores: NDArray,
+    beliefs: NDArray[np.float64],
+    least_weight: float = 0.0,
+) -> NDArray[np.float64]:
+    """Weigh candidates by out-of-fold scores, (n_candidates, n); too small a weight becomes 0."""
+    return drop_small(weigh(compare_with_best(is_positive, scores).z, beliefs), least_weight)
+
+
+def drop_small(weights: NDArray[np.float64], least_weight: float) -> NDArray[np.float64]:
+    """Return weights that add up to 1, of which those below `least_weight` became 0."""
+    kept = np.where(weights < min(least_weight, weights.max()), 0.0, weights)
+    return kept / kept.sum()
 
 
 def weigh(z: NDArray[np.float64], beliefs: NDArray[np.float64]) -> NDArray[np.float64]:

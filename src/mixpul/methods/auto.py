@@ -19,6 +19,7 @@ from mixpul.base import HeldOut, PUClassifier
 from mixpul.methods._candidates import Fitted, list_candidates, plan_fits, score_with
 from mixpul.methods._portfolio import (
     compare_with_best,
+    drop_small,
     make_score_table,
     to_normal_scores,
     weigh,
@@ -111,6 +112,9 @@ class AutoPUClassifier(PUClassifier):
         "random_state": ["random_state", np.random.Generator],
         "verbose": ["verbose"],
     }
+
+    # Experiments set it to 0, to look at all candidates.
+    _least_weight = LEAST_WEIGHT
 
     members_: dict[str, Any]
     weights_: dict[str, float]
@@ -206,8 +210,7 @@ class AutoPUClassifier(PUClassifier):
         # Scores of rows that were learned from prove nothing: beliefs decide alone.
         z = compared.z if has_folds else np.zeros(len(fitted))
         weights = weigh(z, np.array([beliefs[one.name] for one in fitted]))
-        weights = np.where(weights < min(LEAST_WEIGHT, weights.max()), 0.0, weights)
-        weights /= weights.sum()
+        weights = drop_small(weights, self._least_weight)
         self.leaderboard_ = [
             {
                 "candidate": fitted[k].name,
@@ -221,7 +224,7 @@ class AutoPUClassifier(PUClassifier):
             for k in np.argsort(-compared.pu_auc, kind="stable")
         ]
         self.weights_ = {one.name: float(w) for one, w in zip(fitted, weights, strict=True)}
-        kept = [one for one in fitted if self.weights_[one.name] > 0]
+        kept = [one for one in fitted if self.weights_[one.name] > 0 or not self._least_weight]
         self.members_ = {one.name: one.model for one in kept}
         self.score_tables_ = {one.name: make_score_table(one.scores) for one in kept}
         combined = sum(self._weigh_scores(one.name, one.scores) for one in kept)
@@ -229,6 +232,7 @@ class AutoPUClassifier(PUClassifier):
             return None
         # In memory only: reports look at what changes when rows that were left out are changed.
         self._parts = {one.name: one.parts for one in kept}
+        self._scores_left_out = {one.name: one.scores for one in kept}
         self.oof_scores_ = np.asarray(combined, dtype=np.float32)
         self.oof_folds_ = folds
         return HeldOut(self.oof_scores_.copy(), np.ones(len(is_positive), dtype=bool))
@@ -244,10 +248,12 @@ class AutoPUClassifier(PUClassifier):
         return ("members_", "weights_", "score_tables_")
 
     def _scores(self, X: Any) -> NDArray[np.float32]:
+        return self._combine_scores(self.score_by_member(X))
+
+    def score_by_member(self, X: Any) -> dict[str, NDArray[np.float64]]:
+        """Score rows by each member, on its own scale."""
         rows = Scaling(self.column_centre_, self.column_scale_, self.is_heavy_).apply(X)
-        return self._combine_scores(
-            {name: score_with(member, rows) for name, member in self.members_.items()}
-        )
+        return {name: score_with(member, rows) for name, member in self.members_.items()}
 
     def score_left_out(self, X: Any, fold: int, numbers: NDArray[np.intp]) -> NDArray[np.float32]:
         """Score rows of a fold, perhaps changed ones, by fits that have not seen them.

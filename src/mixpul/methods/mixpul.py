@@ -1,40 +1,36 @@
 """MixPUL: consistency under mixup for positive-unlabeled learning (Wei et al., 2020)."""
 
-from collections.abc import Callable, Iterator, Sequence
-from numbers import Real
+from collections.abc import Callable, Sequence
+from numbers import Integral, Real
 from os import PathLike
 from typing import Any, Self, cast
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from sklearn.base import clone
-from torch import Tensor, nn
 
 from mixpul._util.random import RandomStateLike
 from mixpul._util.validation import HasMethods, Interval, StrOptions
 from mixpul.augment import AugmentSpec
 from mixpul.base import HeldOut, pick_shared
-from mixpul.losses import consistency, mix, pairwise_margin
+from mixpul.methods._mixpul_objective import MixPULObjective, SideBySideJoint
 from mixpul.methods.neural import Member, NeuralPUClassifier, Objective
 from mixpul.methods.neural.negatives import MinedNegatives, rank_negatives
-from mixpul.methods.neural.objective import CLEAN_BATCHES, JointObjective
+from mixpul.methods.neural.objective import JointObjective
 from mixpul.methods.neural.selection import GAP
 from mixpul.methods.neural.settings import Setting
 from mixpul.metrics import balanced_threshold
 from mixpul.miners import MINERS, NegativeMiner, prepare_miner
-from mixpul.nets import NETS, NetSpec, SideBySide, Teacher
-from mixpul.training import Batch
+from mixpul.nets import NETS, NetSpec, SideBySide
 
-__all__ = ["MixPULClassifier"]
+__all__ = ["MixPULClassifier", "MixPULObjective"]
 
 # Networks and weight decays of a single positive that are trained on a table and weighed: no one
 # of them suits all tables. How they were chosen: docs/explanation/decisions.md.
-SETTINGS = (("skip-mlp", 2.0), ("skip-mlp", 0.02), ("kernel", 20.0), ("kernel", 2.0))
+SETTINGS = (("narrow-skip-mlp", 0.01), ("kernel", 20.0), ("kernel", 2.0))
 
-# Share of the epochs over which the weight of L_U rises once it has set in; the paper shows a
-# start of interpolation and leaves its shape open.
-RAMP = 0.1
+# Smallest and largest batch, and the same of the most steps of an epoch.
+BATCH_SIZES, MOST_STEPS = (32, 128), (50, 250)
 
 
 class MixPULClassifier(NeuralPUClassifier):
@@ -163,6 +159,8 @@ default='skip-mlp'
         "miner": [StrOptions(set(MINERS)), HasMethods("mine")],
         "negative_fraction": [Interval(Real, 0, 1, closed="right")],
         "alpha": [Interval(Real, 0, None, closed="neither")],
+        "batch_size": [Interval(Integral, 2, None, closed="left"), StrOptions({"auto"})],
+        "max_steps": [Interval(Integral, 1, None, closed="left"), StrOptions({"auto"}), None],
         "mixing": [StrOptions({"row"}), None],
         "beta": [Interval(Real, 0, None, closed="left")],
         "gamma": [Interval(Real, 0, None, closed="left")],
@@ -177,21 +175,21 @@ default='skip-mlp'
         net: NetSpec = "auto",
         miner: str | NegativeMiner = "rand",
         negative_fraction: float = 1.0,
-        alpha: float = 1.0,
-        mixing: str | None = None,
+        alpha: float = 0.2,
+        mixing: str | None = "row",
         beta: float = 1.0,
-        gamma: float = 1.0,
+        gamma: float = 0.3,
         margin: float = 1.0,
         ema_decay: float = 0.999,
         warmup: float = 0.0,
-        n_epochs: int = 30,
+        n_epochs: int = 20,
         learning_rate: float = 0.04,
         optimizer: str = "sgd",
         momentum: float = 0.9,
         weight_decay: float | str | Sequence[float] = "auto",
-        batch_size: int = 128,
-        max_steps: int | None = 250,
-        min_steps: int | None = None,
+        batch_size: int | str = "auto",
+        max_steps: int | str | None = "auto",
+        min_steps: int | None = 50,
         augment: AugmentSpec = None,
         cross_fitting: int | None = 5,
         early_stopping: bool = True,
@@ -228,24 +226,41 @@ default='skip-mlp'
         published: dict[str, Any] = {
             "net": (256, 256),
             "negative_fraction": 0.5,
+            "alpha": 1.0,
+            "mixing": None,
+            "gamma": 1.0,
             "margin": 0.1,
             "warmup": 0.25,
             "n_epochs": 200,
             "learning_rate": 1e-3,
             "weight_decay": 1e-4,
+            "batch_size": 128,
             "max_steps": None,
+            "min_steps": None,
             "cross_fitting": None,
             "early_stopping": False,
         }
         return cls(**(published | params))
 
     def _list_settings(self, is_positive: NDArray[np.bool_]) -> list[Setting]:
-        if self.net != "auto":
+        if not (isinstance(self.net, str) and self.net == "auto"):
             return super()._list_settings(is_positive)
         # Networks for images take minutes, not seconds: one kind of them.
         if not isinstance(self.weight_decay, str) or len(self._row_shape) > 1:
-            return clone(self).set_params(net="skip-mlp")._list_settings(is_positive)
+            return [s._replace(net="skip-mlp") for s in super()._list_settings(is_positive)]
         return [Setting(net, decay / float(is_positive.sum())) for net, decay in SETTINGS]
+
+    # Steps on few positives are noisy whatever the size of a batch, and small ones are quick. The
+    # more positives there are, the more a step and an epoch can learn from.
+    def _choose_batch_size(self, n_positive: int) -> int:
+        if isinstance(self.batch_size, str):
+            return int(np.clip(n_positive // 8, *BATCH_SIZES))
+        return self.batch_size
+
+    def _choose_most_steps(self, n_positive: int) -> int | None:
+        if isinstance(self.max_steps, str):
+            return int(np.clip(n_positive // 5, *MOST_STEPS))
+        return self.max_steps
 
     # The term L_PU at margin 1, on rows held out.
     _criterion = GAP
@@ -288,170 +303,3 @@ default='skip-mlp'
     def _publish_more(self, members: list[Member]) -> None:
         sources = [member.batches.mine for member in members]
         self.reliable_negatives_ = rank_negatives(cast(list[MinedNegatives], sources))
-
-
-class MixPULObjective(Objective):
-    """L_PN, L_U and L_PU, with a teacher that names targets and predicts."""
-
-    method: MixPULClassifier
-    # Rows are along the first axis of a batch.
-    axis = 0
-
-    def __init__(self, method: MixPULClassifier, member: Member) -> None:
-        super().__init__(method, member)
-        self.net = member.net
-        self.teacher = Teacher(member.net, method.ema_decay)
-
-    @property
-    def predictor(self) -> nn.Module:
-        """The teacher's network."""
-        return self.teacher.net
-
-    def terms(self, batch: Batch, progress: float) -> dict[str, Tensor]:
-        """Return the three weighted terms of a batch."""
-        x_p, x_n, x_u = batch
-        axis = self.axis
-        n_positive = x_p.shape[axis]
-        x = torch.cat([x_p, x_n], axis)
-        y = torch.zeros(x.shape[: axis + 1], device=x.device)
-        y[..., :n_positive] = 1
-        x_pn, y_pn = self._mix(x, y)
-        # Positives and unlabeled rows come again unmixed: L_PU ranks rows as they are.
-        parts, weight = [x_pn, x_p, x_u], self.method.beta * self._ramp_up(progress)
-        if weight:
-            # The teacher's probabilities are mixed, as in the paper, not its logits.
-            x_uu, y_uu = self._mix(x_u, torch.sigmoid(self.teacher(x_u)))
-            parts.append(x_uu)
-        # One forward pass: faster, and batch norm sees all parts together, so that its
-        # statistics do not tell the network which part a row is from.
-        logits = self.net(torch.cat(parts, axis)).split([part.shape[axis] for part in parts], -1)
-        margin = pairwise_margin(logits[1], logits[2], self.method.margin)
-        return {
-            "L_PN": consistency(logits[0], y_pn),
-            "L_U": weight * consistency(logits[3], y_uu) if weight else y.new_zeros(()),
-            "L_PU": self.method.gamma * margin,
-        }
-
-    def after_step(self) -> None:
-        """Move the teacher towards the network."""
-        self.teacher.update()
-
-    def resume(self, n_steps: int) -> None:
-        """Set the teacher's counter."""
-        self.teacher.n_steps = n_steps
-
-    def clean_batches(self) -> Iterator[Tensor]:
-        """Yield rows all alike, as those to predict: batches of training hold mixtures.
-
-        Held-out rows set the threshold, so that the composition of batches need not.
-        """
-        member = self.member
-        order = torch.randperm(len(member.seen), generator=member.generator)
-        n_batches = max(1, len(order) // self.method.batch_size)
-        some = order.tensor_split(n_batches)[:CLEAN_BATCHES]
-        return (member.batches.rows(member.seen[part]) for part in some)
-
-    def _mix(self, x: Tensor, y: Tensor) -> tuple[Tensor, Tensor]:
-        """Mix rows and targets with those of a permutation."""
-        weight, partner = self._draw_mixture(x.shape[self.axis])
-        weight, partner = weight.to(y), partner.to(x.device)
-        # A weight of a row is one for all of its entries.
-        of_rows = weight.reshape(*weight.shape, *[1] * (x.ndim - weight.ndim))
-        other_x = x.flatten(0, self.axis).index_select(0, partner.flatten()).view_as(x)
-        other_y = y.flatten()[partner.flatten()].view_as(y)
-        return mix(x, other_x, of_rows), mix(y, other_y, weight)
-
-    def _draw_mixture(self, n: int) -> tuple[Tensor, Tensor]:
-        """Draw mixing weights of n rows, or one for all of them, and a permutation."""
-        alpha, member = self.method.alpha, self.member
-        size = n if self.method.mixing == "row" else None
-        # Weights are drawn in numpy: torch's Beta distribution takes no generator.
-        weight = torch.as_tensor(member.rng.beta(alpha, alpha, size))
-        return weight, torch.randperm(n, generator=member.generator)
-
-    def _ramp_up(self, progress: float) -> float:
-        """Return the weight of L_U: none in the warm-up, then a smooth rise to 1."""
-        if progress < self.method.warmup:
-            return 0.0
-        risen = min(1.0, (progress - self.method.warmup) / RAMP)
-        # The shape of the ramp in interpolation consistency training (ICT).
-        return float(np.exp(-5 * (1 - risen) ** 2))
-
-
-class SideBySideObjective(MixPULObjective):
-    """The same for several members at once; a batch has one more axis, that of the members.
-
-    Their networks and teachers live on as views of the joint ones. Every member draws from its own
-    streams, so it is trained as it would be alone.
-    """
-
-    axis = 1
-
-    def __init__(self, objectives: Sequence[MixPULObjective]) -> None:
-        self.method, self.objectives = objectives[0].method, objectives
-        nets = [objective.member.net for objective in objectives]
-        self.net = SideBySide(nets)
-        self.net.lend_weights(nets)
-        self.teacher = Teacher(self.net, self.method.ema_decay)
-        cast(SideBySide, self.teacher.net).lend_weights([o.teacher.net for o in objectives])
-
-    def _draw_mixture(self, n: int) -> tuple[Tensor, Tensor]:
-        weights, partners = zip(*(o._draw_mixture(n) for o in self.objectives), strict=True)
-        first_rows = n * torch.arange(len(self.objectives))[:, None]
-        stacked = torch.stack(weights)
-        # One weight for all rows of a member still needs the axis of rows.
-        return stacked if stacked.ndim == 2 else stacked[:, None], torch.stack(
-            partners
-        ) + first_rows
-
-
-class SideBySideJoint(JointObjective):
-    """All members trained by one batched product per layer, networks of one kind together."""
-
-    def __init__(self, objectives: Sequence[MixPULObjective], precision: Callable[[], Any]) -> None:
-        super().__init__(objectives, precision)
-        kinds: dict[type, list[int]] = {}
-        for k, objective in enumerate(objectives):
-            kinds.setdefault(type(objective.member.net), []).append(k)
-        self.groups = [
-            (of_kind, SideBySideObjective([objectives[k] for k in of_kind]))
-            for of_kind in kinds.values()
-        ]
-
-    @property
-    def networks(self) -> nn.Module:
-        """The joint networks."""
-        return nn.ModuleList([together.net for _, together in self.groups])
-
-    def list_decays(self) -> list[float | Tensor]:
-        """Return the weight decays of each parameter, by member."""
-        decays: list[float | Tensor] = []
-        for of_kind, together in self.groups:
-            own = torch.tensor([self.objectives[k].member.decay for k in of_kind])
-            decays += [own.view(-1, *[1] * (p.ndim - 1)) for p in together.net.parameters()]
-        return decays
-
-    def terms(self, batches: tuple[Batch, ...], progress: float) -> dict[str, Tensor]:
-        """Return each term summed over the members."""
-        # Folds may differ by a row, and so may their last batches.
-        n = min(len(batch.unlabeled) for batch in batches)
-        total: dict[str, Tensor] = {}
-        for of_kind, together in self.groups:
-            kinds = zip(*(batches[k] for k in of_kind), strict=True)
-            joint = Batch(*(torch.stack([part[:n] for part in kind]) for kind in kinds))
-            with self.precision():
-                terms = together.terms(joint, progress)
-            # Means over members become sums: each gets the gradient it would have on its own.
-            for name, term in terms.items():
-                total[name] = total.get(name, 0.0) + len(of_kind) * term
-        return total
-
-    def after_step(self) -> None:
-        """Move all teachers."""
-        for _, together in self.groups:
-            together.after_step()
-
-    def resume(self, n_steps: int) -> None:
-        """Set the teachers' counter."""
-        for _, together in self.groups:
-            together.resume(n_steps)

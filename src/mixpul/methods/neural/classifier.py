@@ -40,7 +40,7 @@ from mixpul.methods.neural.settings import (
     split_by_setting,
     weigh_settings,
 )
-from mixpul.nets import Averaged, Mirrored, NetSpec, make_net, refresh_batch_norm
+from mixpul.nets import Averaged, Mirrored, NetSpec, make_net, refresh_batch_norm, simplify
 from mixpul.training import (
     WAY_OUT,
     Batch,
@@ -195,9 +195,9 @@ class NeuralPUClassifier(PUClassifier):
                 for k, setting in enumerate(self._list_settings(is_positive))
                 for is_seen in seen
             ]
-            learn_features([member.net for member in members], rows, len(is_positive), random)
+            learn_features(members, rows, len(is_positive), random)
             objectives = [self._make_objective(member) for member in members]
-            average, checkpoint = self._train_members(objectives, X, rows, is_positive)
+            average, checkpoint = self._train_members(objectives, X, is_positive)
             nets = self._average_members(objectives, average)
             held_out = self._publish_members(objectives, nets, rows, is_positive)
         # Last: a process that dies before this line can still go on from the file.
@@ -229,21 +229,21 @@ class NeuralPUClassifier(PUClassifier):
             torch.from_numpy(positive),
             torch.from_numpy(unlabeled),
             self._make_negatives(member, X, positive, unlabeled),
-            batch_size=self.batch_size,
+            batch_size=self._choose_batch_size(int(is_positive.sum())),
             generator=member.generator,
-            max_steps=self.max_steps,
+            max_steps=self._choose_most_steps(int(is_positive.sum())),
             min_steps=self.min_steps,
             augment=make_augment(self.augment),
         )
         return member
 
     def _train_members(
-        self, objectives: list[Objective], X: Any, rows: Rows, is_positive: NDArray[np.bool_]
+        self, objectives: list[Objective], X: Any, is_positive: NDArray[np.bool_]
     ) -> tuple[EpochAverage | AverageOfEach, Checkpoint | None]:
         """Train all members step by step in one loop; return how to average over epochs."""
-        joint = self._join(objectives, self._choose_precision(objectives[0].member, rows))
+        joint = self._join(objectives, self._choose_precision(objectives[0].member))
         optimizer = self._make_optimizer(joint)
-        average = self._make_average(objectives, rows, is_positive)
+        average = self._make_average(objectives, is_positive)
         checkpoint = self._open_checkpoint(objectives, X, is_positive, optimizer, average)
         # Resuming also sets the state of torch, so nothing may be drawn between here and training.
         history = [] if checkpoint is None else checkpoint.resume()
@@ -290,14 +290,14 @@ class NeuralPUClassifier(PUClassifier):
         return optimizer
 
     def _make_average(
-        self, objectives: list[Objective], rows: Rows, is_positive: NDArray[np.bool_]
+        self, objectives: list[Objective], is_positive: NDArray[np.bool_]
     ) -> EpochAverage | AverageOfEach:
         """Return how to average over epochs; each setting has its own best ones."""
         averages = [
             EpochAverage(
                 [objective.predictor for objective in of_one],
                 [objective.member.held_out for objective in of_one],
-                rows,
+                of_one[0].member.batches.rows,
                 is_positive,
                 self.patience if self.early_stopping else None,
                 self._criterion,
@@ -314,7 +314,9 @@ class NeuralPUClassifier(PUClassifier):
         self.n_epochs_ = average.n_epochs
         for objective, net in zip(objectives, average.nets, strict=True):
             refresh_batch_norm(net, objective.clean_batches())
-        return [Mirrored(net) if flips(self.augment) else net for net in average.nets]
+        pairs = zip(objectives, average.nets, strict=True)
+        nets = [objective.member.wrap(net) for objective, net in pairs]
+        return [Mirrored(net) if flips(self.augment) else net for net in nets]
 
     def _publish_members(
         self,
@@ -378,11 +380,19 @@ class NeuralPUClassifier(PUClassifier):
             return [Setting(self.net, DECAY_OF_ONE_POSITIVE / float(is_positive.sum()))]
         return [Setting(self.net, float(decay)) for decay in np.atleast_1d(self.weight_decay)]
 
-    def _choose_precision(self, member: Member, rows: Rows) -> Callable[[], Any]:
+    def _choose_batch_size(self, n_positive: int) -> int:
+        """Return how many rows of each kind are in a batch."""
+        return self.batch_size
+
+    def _choose_most_steps(self, n_positive: int) -> int | None:
+        """Return the most steps of an epoch."""
+        return self.max_steps
+
+    def _choose_precision(self, member: Member) -> Callable[[], Any]:
         """Return a maker of the context in which losses are computed."""
         if self.precision is None:
             return nullcontext
-        some = rows(member.seen[: self.batch_size])
+        some = member.batches.rows(member.seen[: member.batches.batch_size])
         if self.precision == "auto" and not is_faster_in_bfloat16(member.net, some):
             return nullcontext
         return partial(torch.autocast, some.device.type, torch.bfloat16)
@@ -430,7 +440,10 @@ class NeuralPUClassifier(PUClassifier):
         return ("net_",)
 
     def _scores(self, X: Any) -> NDArray[np.float32]:
-        return _score_by(self.net_, X)
+        # Simplified once for all rows; users may have put in another network since.
+        if getattr(self, "_simplified", (None,))[0] is not self.net_:
+            self._simplified = (self.net_, simplify(self.net_))
+        return _score_by(self._simplified[1], X)
 
 
 def _score_by(net: nn.Module, X: Any, shift: np.float32 | None = None) -> NDArray[np.float32]:

@@ -5,6 +5,7 @@ import torch
 from numpy.typing import NDArray
 from torch import nn
 
+from mixpul.nets import KernelFeatures, KernelNet
 from mixpul.training import PUBatches
 
 __all__ = ["Member"]
@@ -40,9 +41,12 @@ class Member:
         Row numbers.
     batches : PUBatches
         Set when the member is built.
+    features : KernelFeatures or None
+        What `net` takes instead of the rows themselves.
     """
 
     batches: PUBatches
+    features: KernelFeatures | None = None
 
     def __init__(
         self,
@@ -58,3 +62,7 @@ class Member:
         self.streams: list[torch.Generator | np.random.Generator] = [self.generator, self.rng]
         self.seen = torch.from_numpy(np.flatnonzero(is_seen))
         self.held_out = torch.from_numpy(np.flatnonzero(~is_seen))
+
+    def wrap(self, net: nn.Module) -> nn.Module:
+        """Return a network for the rows themselves."""
+        return net if self.features is None else KernelNet((), self.features, net)

@@ -10,10 +10,11 @@ from torch import Tensor, nn
 
 from mixpul.base import HeldOut
 from mixpul.methods._portfolio import compare_with_best, weigh
+from mixpul.methods.neural.member import Member
 from mixpul.methods.neural.objective import Objective
 from mixpul.methods.neural.selection import score_held_out
-from mixpul.nets import Averaged, KernelNet, NetSpec
-from mixpul.training import Rows
+from mixpul.nets import Averaged, KernelFeatures, KernelNet, NetSpec
+from mixpul.training import ROWS_PER_PASS, Rows
 
 __all__ = [
     "Setting",
@@ -24,6 +25,8 @@ __all__ = [
     "weigh_settings",
 ]
 
+# With more rows, 200 features of each would take more memory than most tables.
+MOST_FEATURE_ROWS = 200_000
 # A setting that counts less than this is not worth the time to score rows.
 LEAST_WEIGHT = 0.02
 
@@ -53,17 +56,32 @@ class WeighedSettings(NamedTuple):
 
 
 def learn_features(
-    nets: Sequence[nn.Module], rows: Rows, n_rows: int, random: np.random.Generator
+    members: Sequence[Member], rows: Rows, n_rows: int, random: np.random.Generator
 ) -> None:
-    """Give all networks that compute kernel features the same rows as landmarks."""
-    kernels = [net for net in nets if isinstance(net, KernelNet)]
-    if kernels:
-        n = min(n_rows, len(kernels[0].landmarks))
-        landmarks = rows(torch.from_numpy(random.choice(n_rows, n, replace=False)))
-        kernels[0].learn_features(landmarks)
-        for net in kernels[1:]:
-            net.landmarks.copy_(kernels[0].landmarks)
-            net.mapping.copy_(kernels[0].mapping)
+    """Let members with kernel features share them, and train on them instead of rows."""
+    own = [(member, member.net) for member in members if isinstance(member.net, KernelNet)]
+    if not own:
+        return
+    features = own[0][1].features
+    n = min(n_rows, len(features.landmarks))
+    features.learn(rows(torch.from_numpy(random.choice(n_rows, n, replace=False))))
+    feature_rows = _make_feature_rows(features, rows, n_rows)
+    for member, net in own:
+        member.features, member.net, member.batches.rows = features, net.top, feature_rows
+
+
+def _make_feature_rows(features: KernelFeatures, rows: Rows, n_rows: int) -> Rows:
+    """Return a source of the features of rows."""
+
+    def compute(indices: Tensor) -> Tensor:
+        with torch.no_grad():
+            return features(rows(indices))
+
+    if n_rows > MOST_FEATURE_ROWS:
+        return compute
+    # Once for all epochs: they do not change.
+    known = torch.cat([compute(part) for part in torch.arange(n_rows).split(ROWS_PER_PASS)])
+    return lambda indices: known.index_select(0, indices.to(known.device))
 
 
 def split_by_setting(objectives: Sequence[Objective]) -> list[list[Objective]]:

@@ -14,20 +14,16 @@ from mixpul._names import NETS
 __all__ = [
     "MLP",
     "NETS",
-    "AllConv13",
     "Averaged",
-    "KernelNet",
     "Mirrored",
-    "SideBySide",
+    "NetSpec",
     "SkipMLP",
-    "SmallConv",
     "Teacher",
+    "make_linear",
+    "make_narrow_skip_mlp",
     "make_net",
     "refresh_batch_norm",
 ]
-
-# Features of a kernel are small numbers; so scaled, a step moves logits as much as on columns.
-KERNEL_SCALE = 5.0
 
 NetSpec = str | Sequence[int] | Callable[[tuple[int, ...]], nn.Module]
 
@@ -85,142 +81,9 @@ class SkipMLP(nn.Module):
         return self.linear(x) + self.deep(x)
 
 
-class KernelNet(nn.Module):
-    r"""A linear model of kernel features: smooth borders from few positives.
-
-    The features are how near a row is to each landmark, by the Gaussian kernel
-    :math:`\exp(-\|x - c\|^2 / d)` for d columns, decorrelated (Nystroem). They are learned from
-    rows without labels, by `learn_features`, and stay as they are. Only the linear model is
-    trained.
-
-    Parameters
-    ----------
-    shape : tuple of int
-        Shape of one row.
-    n_landmarks : int, default=200
-    """
-
-    landmarks: Tensor
-    mapping: Tensor
-
-    def __init__(self, shape: tuple[int, ...], n_landmarks: int = 200) -> None:
-        super().__init__()
-        self.register_buffer("landmarks", torch.zeros(n_landmarks, prod(shape)))
-        self.register_buffer("mapping", torch.zeros(n_landmarks, n_landmarks))
-        self.top = nn.Linear(n_landmarks, 1)
-        for parameter in self.top.parameters():
-            nn.init.zeros_(parameter)
-
-    @torch.no_grad()
-    def learn_features(self, rows: Tensor) -> None:
-        """Take rows as landmarks; if there are too few, the other features stay 0."""
-        rows = rows.flatten(1)[: len(self.landmarks)]
-        n = len(rows)
-        self.landmarks.zero_()
-        self.landmarks[:n] = rows
-        # In double precision: eigenvalues of a kernel span many orders of magnitude.
-        kernel = self._compute_kernel(rows)[:, :n].double()
-        values, vectors = torch.linalg.eigh(kernel)
-        # What rows have in common with others is noise after rounding.
-        strength = torch.where(values > 1e-6 * values[-1], values.clamp(min=0).rsqrt(), 0.0)
-        self.mapping.zero_()
-        self.mapping[:n, :n] = (KERNEL_SCALE * (vectors * strength) @ vectors.T).float()
-
-    def forward(self, x: Tensor) -> Tensor:
-        return self.top(self._compute_kernel(x.flatten(1)) @ self.mapping).squeeze(-1)
-
-    def _compute_kernel(self, x: Tensor) -> Tensor:
-        squares = x.square().sum(1, keepdim=True) + self.landmarks.square().sum(1)
-        distances = torch.addmm(squares, x, self.landmarks.T, alpha=-2)
-        return torch.exp(distances.clamp(min=0) / -x.shape[1])
-
-
-class AllConv13(nn.Module):
-    """The convolutional network of the nnPU paper for CIFAR-10, which the MixPUL paper takes over.
-
-    Nine convolutions, each with batch norm and ReLU, two of them halving the image, then three
-    fully connected layers. Made for a GPU.
-
-    Parameters
-    ----------
-    shape : tuple of int
-        Channels, height and width of one image.
-    """
-
-    def __init__(self, shape: tuple[int, ...]) -> None:
-        super().__init__()
-        n_channels, height, width = check_image_shape(shape, "allconv13")
-        layers: list[nn.Module] = []
-        for n_out, size, stride in (
-            (96, 3, 1), (96, 3, 1), (96, 3, 2),
-            (192, 3, 1), (192, 3, 1), (192, 3, 2),
-            (192, 3, 1), (192, 1, 1), (10, 1, 1),
-        ):  # fmt: skip
-            layers += make_convolution(n_channels, n_out, size, stride)
-            n_channels = n_out
-        # Rounded up, as strided convolutions with padding do.
-        n_flat = 10 * -(-height // 4) * -(-width // 4)
-        self.layers = nn.Sequential(*layers, MLP((n_flat,), (1000, 1000)))
-
-    def forward(self, x: Tensor) -> Tensor:
-        return self.layers(x)
-
-
-class SmallConv(nn.Module):
-    """Six convolutions for machines without a GPU: about 25 million multiplications per image.
-
-    Each convolution has batch norm and ReLU; the image is halved after the first, the second and
-    the fourth, and the maximum over the places that are left is taken, so images of any size
-    from 8 x 8 on will do.
-
-    Parameters
-    ----------
-    shape : tuple of int
-        Channels, height and width of one image.
-    widths : sequence of six int, default=(32, 64, 128, 128, 128, 128)
-        Channels after each convolution.
-    """
-
-    def __init__(
-        self, shape: tuple[int, ...], widths: Sequence[int] = (32, 64, 128, 128, 128, 128)
-    ) -> None:
-        super().__init__()
-        n_channels, height, width = check_image_shape(shape, "small-conv")
-        if min(height, width) < 8:
-            raise ValueError(
-                f"net='small-conv' halves images three times and takes them from 8 x 8 on; got "
-                f"{height} x {width}."
-            )
-        layers: list[nn.Module] = []
-        for k, n_out in enumerate(widths):
-            layers += make_convolution(n_channels, n_out, 3, 1)
-            n_channels = n_out
-            if k in (0, 1, 3):
-                layers.append(nn.MaxPool2d(2))
-        self.features = nn.Sequential(*layers)
-        self.top = nn.Linear(n_channels, 1)
-
-    def forward(self, x: Tensor) -> Tensor:
-        return self.top(self.features(x).amax((-2, -1))).squeeze(-1)
-
-
-def make_convolution(n_in: int, n_out: int, size: int, stride: int) -> list[nn.Module]:
-    """Make a convolution that keeps the size up to its stride, then batch norm and ReLU."""
-    return [
-        nn.Conv2d(n_in, n_out, size, stride, padding=size // 2),
-        nn.BatchNorm2d(n_out),
-        nn.ReLU(inplace=True),
-    ]
-
-
-def check_image_shape(shape: tuple[int, ...], net: str) -> tuple[int, int, int]:
-    """Return channels, height and width; refuse rows that are not images."""
-    if len(shape) != 3:
-        raise ValueError(
-            f"net={net!r} takes images, rows of shape (channels, height, width); got rows "
-            f"of shape {shape}. For tables take 'skip-mlp'."
-        )
-    return shape
+def make_narrow_skip_mlp(shape: tuple[int, ...]) -> nn.Module:
+    """Make a `SkipMLP` with half the width: where there are several, each may be smaller."""
+    return SkipMLP(shape, (64, 64))
 
 
 def make_linear(shape: tuple[int, ...]) -> nn.Module:
@@ -299,51 +162,6 @@ class Averaged(nn.Module):
             return torch.stack([member(x) for member in self.members]).mean(0)
         pairs = zip(self.weights, self.members, strict=True)
         return torch.stack([weight * member(x) for weight, member in pairs]).sum(0)
-
-
-class SideBySide(nn.Module):
-    """Networks of one architecture as one, each on rows of its own: (n, rows, ...) to (n, rows).
-
-    All weights of a layer are one tensor, so that a layer of all networks is one batched product.
-    A step of small networks is mostly the cost of calls, and takes a third of the time so.
-
-    Parameters
-    ----------
-    nets : sequence of nn.Module
-        Copied as they are.
-    """
-
-    def __init__(self, nets: Sequence[nn.Module]) -> None:
-        super().__init__()
-        # In a list, so that its weights, which are never used, are not listed as parameters.
-        self.template = [copy.deepcopy(nets[0])]
-        states = [dict(net.named_parameters()) for net in nets]
-        self.stacked = nn.ParameterDict(
-            {
-                name.replace(".", "/"): nn.Parameter(
-                    torch.stack([s[name].detach() for s in states])
-                )
-                for name in states[0]
-            }
-        )
-
-    @staticmethod
-    def can_hold(nets: Sequence[nn.Module]) -> bool:
-        """Whether networks can be put side by side: ours of one kind, without batch norm."""
-        return type(nets[0]) in (MLP, SkipMLP, KernelNet) and len({type(n) for n in nets}) == 1
-
-    def lend_weights(self, nets: Sequence[nn.Module]) -> None:
-        """Make the weights of `nets` views into those of this one: they follow its training."""
-        for k, net in enumerate(nets):
-            for name, parameter in net.named_parameters():
-                parameter.data = self.stacked[name.replace(".", "/")].data[k]
-
-    def forward(self, x: Tensor) -> Tensor:
-        parameters = {name.replace("/", "."): value for name, value in self.stacked.items()}
-        return torch.func.vmap(self._run)(parameters, x)
-
-    def _run(self, parameters: dict[str, Tensor], x: Tensor) -> Tensor:
-        return torch.func.functional_call(self.template[0], parameters, (x,))
 
 
 class Mirrored(nn.Module):

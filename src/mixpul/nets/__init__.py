@@ -1,0 +1,38 @@
+"""Networks that return one logit per row, and the teacher that follows a student."""
+
+from mixpul._names import NETS
+from mixpul.nets._base import (
+    MLP,
+    Averaged,
+    Mirrored,
+    NetSpec,
+    SkipMLP,
+    Teacher,
+    make_linear,
+    make_narrow_skip_mlp,
+    make_net,
+    refresh_batch_norm,
+)
+from mixpul.nets._images import AllConv13, SmallConv
+from mixpul.nets._kernel import KernelFeatures, KernelNet, simplify
+from mixpul.nets._side_by_side import SideBySide
+
+__all__ = [
+    "MLP",
+    "NETS",
+    "AllConv13",
+    "Averaged",
+    "KernelFeatures",
+    "KernelNet",
+    "Mirrored",
+    "NetSpec",
+    "SideBySide",
+    "SkipMLP",
+    "SmallConv",
+    "Teacher",
+    "make_linear",
+    "make_narrow_skip_mlp",
+    "make_net",
+    "refresh_batch_norm",
+    "simplify",
+]

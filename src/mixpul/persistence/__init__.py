@@ -1,0 +1,217 @@
+"""Save and load fitted classifiers: one safetensors file with JSON metadata, never a pickle.
+
+A file holds tensors, the class name, the parameters and what was learned, as text and numbers;
+of a portfolio, the same of each member; and of a pipeline that starts from a table, the same of its
+`TableInput`. Loading looks classes up in a closed list and runs nothing from the file.
+"""
+
+import json
+import math
+import os
+import re
+import warnings
+from typing import Any
+
+from sklearn.pipeline import Pipeline
+
+import mixpul
+from mixpul.base import PUClassifier
+from mixpul.persistence._file import FORMAT, checksum, open_file, read_file, write_file
+from mixpul.persistence._models import pack_model, rebuild_model
+from mixpul.persistence._tables import build_pipeline, take_apart
+from mixpul.persistence._values import CLASSES, UNSTORED, holds_unstored
+
+__all__ = ["FORMAT", "checksum", "describe", "load", "save"]
+
+# Parameters that only a new fit would use: without them a loaded classifier predicts all the same.
+NEEDED_TO_FIT_AGAIN = ("miner", "prior", "augment", "candidates")
+# The tensors of a classifier's networks, or of those of a portfolio's members.
+OF_NETS = re.compile(r"(members_\.\d+\.)*net_\.")
+
+
+def save(
+    model: PUClassifier | Pipeline,
+    path: str | os.PathLike,
+    *,
+    info: dict[str, Any] | None = None,
+) -> None:
+    """Write a fitted classifier to one file, whole or not at all.
+
+    Parameters
+    ----------
+    model : PUClassifier or Pipeline
+        A classifier, or a pipeline of two steps, `tables.TableInput` and a classifier. A network of
+        your own is stored as its tensors only: pass it again to `load`. The members of an
+        `AutoPUClassifier` must be classifiers of mixpul.
+    path : str or path-like
+    info : dict, optional
+        What else is worth knowing, as plain values: text, numbers, lists and dicts of them. The
+        name of the label column, say. `persistence.describe` shows it.
+
+    Examples
+    --------
+    >>> import tempfile, pathlib
+    >>> from mixpul import MixPULClassifier, datasets, load, save
+    >>> pu = datasets.make_pu(*datasets.load("titanic", return_X_y=True), c=0.1, random_state=0)
+    >>> model = MixPULClassifier(n_epochs=2, random_state=0).fit(pu.X, pu.s)
+    >>> path = pathlib.Path(tempfile.mkdtemp()) / "titanic.mixpul"
+    >>> save(model, path)
+    >>> bool((load(path).predict_proba(pu.X) == model.predict_proba(pu.X)).all())
+    True
+    """
+    table, classifier = take_apart(model)
+    packed, tensors = pack_model(classifier)
+    description = {
+        "format": _find_lowest_format(packed["learned"]),
+        "version": mixpul.__version__,
+        **packed,
+        "info": _check_info(info),
+        "table": table,
+    }
+    write_file(path, tensors, description)
+
+
+def load(path: str | os.PathLike, **params: Any) -> PUClassifier | Pipeline:
+    """Read a classifier written by `save`; its predictions are the same to the bit.
+
+    Parameters
+    ----------
+    path : str or path-like
+    **params
+        Parameters of the classifier to set instead of the stored ones. ``net=`` is needed when it
+        was fitted with a network of your own; own miners and candidates are worth passing if you
+        will fit again.
+
+    Returns
+    -------
+    PUClassifier or Pipeline
+        What was saved, on the CPU.
+    """
+    tensors, description = read_file(path)
+    name = description["class"]
+    if name not in CLASSES:
+        raise ValueError(
+            f"{os.fspath(path)!r} holds a {name!r}; "
+            f"this version of mixpul loads {', '.join(CLASSES)}."
+        )
+    stored = description["params"]
+    if stored.get("net") == UNSTORED and "net" not in params:
+        raise ValueError(
+            "The model was fitted with a network of your own, which is not stored: "
+            "pass the same callable as load(path, net=...)."
+        )
+    try:
+        missing = [
+            part
+            for part in NEEDED_TO_FIT_AGAIN
+            if part not in params and holds_unstored(stored.get(part))
+        ]
+        model = rebuild_model(description, tensors, params)
+        table = description.get("table")
+        whole = model if table is None else build_pipeline(model, table)
+    # A checksum can be right and the content still not add up: anyone can compute one. Whatever
+    # goes wrong then, it is the file.
+    except Exception as error:
+        reason = str(error).splitlines()[0] if str(error) else type(error).__name__
+        raise ValueError(
+            f"{os.fspath(path)!r} is not a whole mixpul model file: {reason}"
+        ) from error
+    for part in missing:
+        warnings.warn(_write_warning(part), UserWarning, stacklevel=2)
+    return whole
+
+
+def describe(path: str | os.PathLike) -> dict[str, Any]:
+    """Tell what is in a model file without building the model or running anything from it.
+
+    Only the header is read, so damage to the tensors is not seen; `load` sees it.
+
+    Parameters
+    ----------
+    path : str or path-like
+
+    Returns
+    -------
+    dict
+        Plain values, ready for JSON: `format`, `version` of mixpul that wrote it, the `class`, its
+        `params`, `learned` (text and short numbers), the `members` of a portfolio by name (`class`,
+        `params`, `learned`, `members`), the `tensors` with their types and shapes, `n_parameters`,
+        `info` as given to `save`, and `table`, the parameters and the report of the `TableInput`,
+        or None. `n_parameters` counts all numbers of all networks, also those that are not trained,
+        such as the landmarks of a kernel.
+
+    Examples
+    --------
+    >>> import tempfile, pathlib
+    >>> from mixpul import MixPULClassifier, datasets, persistence, save
+    >>> pu = datasets.make_pu(*datasets.load("titanic", return_X_y=True), c=0.1, random_state=0)
+    >>> model = MixPULClassifier(n_epochs=2, random_state=0).fit(pu.X, pu.s)
+    >>> path = pathlib.Path(tempfile.mkdtemp()) / "titanic.mixpul"
+    >>> save(model, path, info={"label": "survived"})
+    >>> about = persistence.describe(path)
+    >>> about["class"], about["info"]
+    ('MixPULClassifier', {'label': 'survived'})
+    """
+    _, description, kinds = open_file(path, with_tensors=False)
+    of_nets = [math.prod(shape) for name, (_, shape) in kinds.items() if OF_NETS.match(name)]
+    try:
+        return {
+            "format": description["format"],
+            "version": description["version"],
+            **_show_model(description),
+            "tensors": {
+                name: {"dtype": dtype, "shape": shape} for name, (dtype, shape) in kinds.items()
+            },
+            "n_parameters": sum(of_nets),
+            "info": description.get("info", {}),
+            "table": _show_table(description.get("table")),
+        }
+    except (KeyError, TypeError, AttributeError) as error:
+        raise ValueError(
+            f"{os.fspath(path)!r} is not a whole mixpul model file: {error}"
+        ) from error
+
+
+def _show_table(table: dict[str, Any] | None) -> dict[str, Any] | None:
+    if table is None:
+        return None
+    return {"params": table["params"], "report": table["learned"].get("report_", [])}
+
+
+def _show_model(description: dict[str, Any]) -> dict[str, Any]:
+    """Show a classifier, and the members of a portfolio in the same way."""
+    learned = description["learned"]
+    return {
+        "class": description["class"],
+        "params": description["params"],
+        "learned": {name: value for name, value in learned.items() if name != "members_"},
+        "members": {
+            name: _show_model(member) for name, member in learned.get("members_", {}).items()
+        },
+    }
+
+
+def _find_lowest_format(learned: dict[str, Any]) -> int:
+    """Return the lowest format in which a model can be read, so that older versions can do so."""
+    return 2 if "members_" in learned or "nets" in learned.get("net_", {}) else 1
+
+
+def _write_warning(part: str) -> str:
+    what, is_stored, it = (
+        ("candidates", "are", "them") if part == "candidates" else (f"a {part}", "is", "it")
+    )
+    return (
+        f"The model was fitted with {what} of your own, which {is_stored} not stored. Predictions "
+        f"do not need {it}; to fit again with {it}, pass load(path, {part}=...)."
+    )
+
+
+def _check_info(info: dict[str, Any] | None) -> dict[str, Any]:
+    try:
+        plain = json.loads(json.dumps(info or {}))
+    except (TypeError, ValueError) as error:
+        raise TypeError(f"info must hold plain values, as JSON does: {error}.") from error
+    # JSON would turn tuples into lists and numbers into text keys without a word.
+    if plain != (info or {}):
+        raise TypeError("info must hold plain values, as JSON does: text keys, lists, no tuples.")
+    return plain

@@ -1,0 +1,44 @@
+"""The table before a classifier: a `TableInput` in a description, and back in a pipeline."""
+
+from typing import Any
+
+from sklearn.pipeline import Pipeline
+from sklearn.utils.validation import check_is_fitted
+
+from mixpul.base import PUClassifier
+from mixpul.persistence._models import is_our_classifier
+from mixpul.persistence._values import CLASSES, decode, encode, is_learned
+from mixpul.tables import TableInput
+
+__all__ = ["build_pipeline", "take_apart"]
+
+
+def take_apart(model: Any) -> tuple[dict[str, Any] | None, PUClassifier]:
+    """Return what to store of the table, if there is one, and the classifier."""
+    table, classifier = None, model
+    if type(model) is Pipeline and len(model.steps) == 2 and type(model[0]) is TableInput:
+        names, (first, classifier) = zip(*model.steps, strict=True)
+        check_is_fitted(first)
+        table = {
+            "steps": list(names),
+            "params": {k: encode(v) for k, v in first.get_params().items()},
+            "learned": {k: encode(v) for k, v in vars(first).items() if is_learned(k, TableInput)},
+        }
+    if not is_our_classifier(classifier):
+        raise TypeError(
+            f"save takes a fitted mixpul classifier ({', '.join(CLASSES)}), or a Pipeline of a "
+            f"TableInput and such a classifier; got {type(classifier).__name__}."
+        )
+    return table, classifier
+
+
+def build_pipeline(model: PUClassifier, stored: dict[str, Any]) -> Pipeline:
+    """Put the classifier behind its `TableInput`."""
+    table = TableInput(**{k: decode(v) for k, v in stored["params"].items()})
+    for name, value in stored["learned"].items():
+        if not is_learned(name, TableInput):
+            raise ValueError(f"{name!r} is nothing that a TableInput learns.")
+        setattr(table, name, decode(value))
+    if len(table.get_feature_names_out()) != model.n_features_in_:
+        raise ValueError("its table and its classifier do not fit together.")
+    return Pipeline(list(zip(stored["steps"], [table, model], strict=True)))
