@@ -429,12 +429,9 @@ class NeuralPUClassifier(PUClassifier):
     # -- prediction -----------------------------------------------------------------------------
 
     def make_fold_scorers(self) -> list[Callable[[Any], NDArray[np.float32]]]:
-        """Return for each fold a function that scores rows by the networks without that fold.
-
-        Its scores are on the scale of `oof_scores_`.
-        """
-        nets, shift = cast(Averaged, self.net_).members, np.float32(self.threshold_)
-        return [partial(_score_by, net, shift=shift) for net in nets]
+        """Return for each fold a scorer by the networks without it, on the scale of `oof_scores_`."""
+        nets = cast(Averaged, self.net_).members
+        return [partial(_score_by, net, shift=self.threshold_) for net in nets]
 
     def _list_needed(self) -> tuple[str, ...]:
         return ("net_",)
@@ -446,11 +443,10 @@ class NeuralPUClassifier(PUClassifier):
         return _score_by(self._simplified[1], X)
 
 
-def _score_by(net: nn.Module, X: Any, shift: np.float32 | None = None) -> NDArray[np.float32]:
+def _score_by(net: nn.Module, X: Any, shift: float = 0.0) -> NDArray[np.float32]:
     # Where the network is: it was trained on a GPU if there is one.
     device = next(net.parameters()).device
-    scores = score_rows(net, as_rows(X, device), torch.arange(X.shape[0]))
-    return scores if shift is None else scores - shift
+    return score_rows(net, as_rows(X, device), torch.arange(X.shape[0])) - np.float32(shift)
 
 
 def _return_float(net: nn.Module, x: Any, logits: Tensor) -> Tensor:
