@@ -13,7 +13,9 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from mixpul import (
+    AutoPUClassifier,
     BaggingPUClassifier,
+    LogisticPUClassifier,
     MixPULClassifier,
     PUAUCClassifier,
     UPUClassifier,
@@ -32,7 +34,10 @@ from mixpul.assess.checks.simple_method import check_simple_method
 from mixpul.assess.comparison import _advise
 from mixpul.assess.importance import ShuffledScores
 from mixpul.assess.intervals import estimate_auc_difference
+from mixpul.assess.models import choose_image_classifier, choose_methods, choose_pipeline
+from mixpul.assess.out_of_fold import fit_on_all_rows, score_out_of_fold
 from mixpul.assess.priors import estimate_priors
+from mixpul.assess.rows import prepare_rows
 from mixpul.assess.thresholds import compute_curves, find_recall_threshold, suggest_thresholds
 from mixpul.assess.top_rows import write_cells
 from mixpul.metrics import Estimate, PURates, auc_interval, pu_auc_score, pu_interval
@@ -40,8 +45,8 @@ from mixpul.tables import Leak, TableInput
 
 KEYS = {
     "data", "method", "settings", "seed", "folds", "pu_auc", "prior", "corrected_auc",
-    "thresholds", "suggested", "histogram", "top", "bottom", "importance", "history", "checks",
-    "warnings", "made",
+    "thresholds", "suggested", "histogram", "top", "bottom", "importance", "leaderboard",
+    "networks", "history", "checks", "warnings", "made",
 }  # fmt: skip
 
 
@@ -103,6 +108,67 @@ def test_a_method_without_scores_of_its_own_is_cross_validated(table):
     np.testing.assert_allclose(found.scores, expit(expected), rtol=1e-5)
     assert found.folds == 4
     assert found.history == []
+
+
+def fit_once(model, table):
+    """Return the prepared rows and the out-of-fold scores of a model fitted on all of them."""
+    X, is_positive = table
+    rows = prepare_rows(model, X, is_positive, 0)
+    fit_on_all_rows(rows.classifier, rows.values, is_positive, 0)
+    return rows, score_out_of_fold(rows.classifier, rows.values, is_positive, 3, 0, 0)
+
+
+@pytest.mark.parametrize("kind", ["portfolio", "networks", "cross-validated"])
+def test_rows_that_are_not_shuffled_have_their_out_of_fold_scores(table, kind):
+    model = {
+        # Of all three some part is kept: trees score by bags, the others by folds.
+        "portfolio": AutoPUClassifier(candidates=["trees", "logistic-0.1", brief(n_epochs=20)]),
+        "networks": brief(),
+        "cross-validated": PUAUCClassifier(prior=0.3, n_centres=20),
+    }[kind]
+    rows, fitted = fit_once(model, table)
+    if kind == "portfolio":
+        assert min(rows.classifier.weights_.values()) > 0.03
+    # Some rows of a fold only, in another order than in the fit.
+    for k, scorer in enumerate(fitted.scorers):
+        places = np.random.default_rng(k).permutation(np.flatnonzero(fitted.folds == k))[:50]
+        again = scorer(rows.values[places], places)
+        np.testing.assert_allclose(again, fitted.scores[places], atol=1e-4)
+
+
+def test_the_portfolio_is_judged_by_its_one_fit_and_tells_how_it_weighed(table, monkeypatch):
+    fits = []
+    fit = AutoPUClassifier.fit
+    monkeypatch.setattr(
+        AutoPUClassifier, "fit", lambda self, *args: fits.append(1) or fit(self, *args)
+    )
+    several = brief(weight_decay=[0.1, 0.001], n_epochs=2)
+    model = AutoPUClassifier(candidates={"several": several, "pnu": PUAUCClassifier(prior=0.3)})
+    found = assess(model, *table)
+    assert len(fits) == 1
+    classifier = found.model[-1]
+    np.testing.assert_array_equal(found.scores, expit(classifier.oof_scores_))
+    assert found.leaderboard == classifier.leaderboard_
+    assert found.history == []
+    assert found.importance[0]["column"] == "income"
+    content = found.to_dict()
+    assert json.loads(json.dumps(content, allow_nan=False)) == content
+    assert [one["candidate"] for one in content["networks"]] == ["several", "several"]
+    assert [one["net"] for one in content["networks"]] == ["(8,)", "(8,)"]
+    assert sum(one["weight"] for one in content["networks"]) == pytest.approx(1)
+
+
+def test_settings_that_mixpul_has_weighed_are_told(table):
+    found = assess(brief(weight_decay=[0.1, 0.001], n_epochs=2), *table)
+    assert [one["weight_decay"] for one in found.networks] == [0.1, 0.001]
+    assert {one["candidate"] for one in found.networks} == {None}
+    assert found.leaderboard == []
+
+
+def test_by_default_tables_get_the_portfolio_and_images_mixpul():
+    assert isinstance(choose_pipeline(None, 3)[-1], AutoPUClassifier)
+    assert choose_pipeline(None, 3)[-1].random_state == 3
+    assert isinstance(choose_image_classifier(None, 3, 100), MixPULClassifier)
 
 
 def test_a_network_without_cross_fitting_is_cross_validated_too(table):
@@ -686,6 +752,28 @@ def test_all_methods_see_the_same_folds_and_none_its_own(table):
     )
     assert found.methods[0]["pu_auc"].value == pytest.approx(pu_auc_score(is_positive, scores))
     assert found.sure is None
+
+
+def test_all_methods_include_the_portfolio_first_and_logistic_regression():
+    names = list(choose_methods(None, 0))
+    assert names[:2] == ["auto", "mixpul"]
+    assert "logistic" in names
+
+
+def test_the_portfolio_is_compared_by_plain_cross_validation(table, tmp_path, monkeypatch):
+    fits = []
+    fit = AutoPUClassifier.fit
+    monkeypatch.setattr(
+        AutoPUClassifier, "fit", lambda self, X, y: fits.append(len(X)) or fit(self, X, y)
+    )
+    few = AutoPUClassifier(candidates=["logistic-0.1", PUAUCClassifier(n_centres=20)])
+    methods = {"auto": few, "logistic": LogisticPUClassifier()}
+    found = compare(*table, methods, folder=tmp_path, n_folds=2)
+    assert fits == [250, 250]
+    assert {one["method"] for one in found.methods} == set(methods)
+    again = compare(*table, methods, folder=tmp_path, n_folds=2)
+    assert len(fits) == 2
+    assert again == found
 
 
 def test_a_comparison_goes_on_where_it_stopped(table, tmp_path, monkeypatch):

@@ -14,7 +14,7 @@ from typer.main import get_command
 from typer.testing import CliRunner
 
 import mixpul
-from mixpul import MixPULClassifier, VPUClassifier, cli, datasets
+from mixpul import AutoPUClassifier, MixPULClassifier, VPUClassifier, cli, datasets
 from mixpul._util.errors import TrainingDiverged
 from mixpul.cli import _demo_rivals as rivals
 from mixpul.cli._messages import speak_warnings
@@ -229,12 +229,22 @@ class Brief(MixPULClassifier):
         )
 
 
+class Few(AutoPUClassifier):
+    """The demo's portfolio with two candidates, in one process."""
+
+    def __init__(self, *, n_jobs=None, random_state=None, verbose=0):
+        super().__init__(
+            candidates=["trees", "logistic-0.1"], random_state=random_state, verbose=verbose
+        )
+
+
 @pytest.fixture
 def cheap(monkeypatch):
-    """Some of the mails, two epochs, five trees."""
+    """Some of the mails, two candidates, two epochs, five trees."""
     mails = datasets.load("spambase")
     mails.X, mails.y = mails.X[::8], mails.y[::8]
     monkeypatch.setattr(rivals.datasets, "load", lambda name: mails)
+    monkeypatch.setattr(rivals, "AutoPUClassifier", Few)
     monkeypatch.setattr(rivals, "MixPULClassifier", Brief)
     monkeypatch.setattr(
         rivals, "VPUClassifier", partial(VPUClassifier, n_epochs=2, cross_fitting=2, net=(8,))
@@ -256,7 +266,14 @@ def test_the_demo_prints_a_leaderboard_draws_a_chart_and_writes_a_report(
     output = capsys.readouterr().out
     lines = {
         name: next(line for line in output.splitlines() if name in line and "±" in line)
-        for name in ("MixPUL", "VPU", "bagged", "logistic regression", "gradient boosting")
+        for name in (
+            "AutoPU",
+            "MixPUL",
+            "VPU",
+            "extra trees",
+            "logistic regression",
+            "gradient boosting",
+        )
     }
     for line in lines.values():
         auc, pu_auc, se, _ = map(float, re.findall(r"\d+\.\d+", line))
@@ -266,14 +283,14 @@ def test_the_demo_prints_a_leaderboard_draws_a_chart_and_writes_a_report(
     # Best first, by the hidden truth.
     table = [line for line in output.splitlines() if "±" in line]
     aucs = [float(re.search(r"\d\.\d{3}", line)[0]) for line in table]
-    assert len(table) == 5
+    assert len(table) == 6
     assert aucs == sorted(aucs, reverse=True)
+    assert re.search(r"AutoPU weighed: (trees|logistic)", output)
     assert "Chart:" in output
     assert (out / "demo.png").read_bytes().startswith(PNG)
-    assert (
-        "How good is the model, and where do you set the threshold?"
-        in (out / "report.html").read_text()
-    )
+    page = (out / "report.html").read_text()
+    assert "How good is the model, and where do you set the threshold?" in page
+    assert "How the methods were weighed" in page
     assert sorted(path.name for path in out.iterdir()) == ["demo.png", "report.html"]
 
 

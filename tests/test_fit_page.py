@@ -86,6 +86,22 @@ def small():
     }  # fmt: skip
 
 
+@pytest.fixture
+def weighed(small):
+    """Three candidates, one of them left out, and a MixPUL that has weighed two settings."""
+    entries = [("trees", 0.81, 0.0, 0.6), ("mix<b>", 0.8, -0.01, 0.4), ("vpu", 0.7, -0.11, 0.0)]
+    leaderboard = [
+        {"candidate": name, "pu_auc": auc, "standard_error": 0.02, "difference": difference,
+         "difference_error": 0.005, "weight": weight, "seconds": 1.26}
+        for name, auc, difference, weight in entries
+    ]  # fmt: skip
+    networks = [
+        {"candidate": "mix<b>", "net": "skip-mlp", "weight_decay": decay, "weight": weight}
+        for decay, weight in ((0.02, 0.75), (0.002, 0.25))
+    ]
+    return small | {"leaderboard": leaderboard, "networks": networks}
+
+
 def embedded(page):
     (text,) = re.findall(
         r'<script type="application/json" id="(?:assessment|comparison)">(.*?)</script>', page
@@ -275,7 +291,8 @@ def as_images(small, unit):
 
 
 @pytest.mark.parametrize("unit", ["picture", "image"])
-def test_images_are_called_images(small, unit):
+def test_images_are_called_images(weighed, unit):
+    small = weighed
     page = render_fit_page(as_images(small, unit))
     assert "50 known positives and 200 unlabeled images" in page
     assert "16 x 12 pixels" in page
@@ -283,7 +300,8 @@ def test_images_are_called_images(small, unit):
 
 
 @pytest.mark.parametrize("kind", ["row", "image"])
-def test_sentences_are_short_and_use_one_word_for_one_thing(small, kind):
+def test_sentences_are_short_and_use_one_word_for_one_thing(weighed, kind):
+    small = weighed
     small["corrected_auc"] = {"value": 1.02, "se": 0.02, "low": 0.98, "high": 1.06}
     small["history"] = [{"epoch": e, "L_U": 1 / e, "loss": 1 / e, "pu_auc": 0.7} for e in (1, 2)]
     small["importance"] = [{"column": "a", "drop": 0.1, "se": 0.01}]
@@ -293,6 +311,58 @@ def test_sentences_are_short_and_use_one_word_for_one_thing(small, kind):
         for sentence in re.split(r"(?<=[.?!:])\s", part):
             assert len(sentence.split()) <= 40, sentence
         assert not re.search(r"\b(cut|cuts|picture|pictures)\b", part), part
+
+
+# -- weights --------------------------------------------------------------------------------
+
+
+def find_section(page):
+    (text,) = re.findall(r'<section id="weighing">(.*?)</section>', page, re.S)
+    return text
+
+
+def test_a_portfolio_shows_how_its_candidates_were_weighed(weighed):
+    page = render_fit_page(weighed)
+    assert '<a href="#weighing">How the methods were weighed</a>' in page
+    section = find_section(page)
+    bodies = "".join(re.findall(r"<tbody>(.*?)</tbody>", section, re.S))
+    trees, mix, vpu, skip, other = re.findall(r"<tr.*?</tr>", bodies, re.S)
+    for words in ("trees", "60.0\xa0%", "0.810", "± 0.020", "best", "1.3", "width: 6.0rem"):
+        assert words in trees
+    for words in ("mix&lt;b&gt;", "40.0\xa0%", "−0.010", "± 0.005", "width: 4.0rem"):
+        assert words in mix
+    assert 'class="unused"' in vpu
+    assert "left out" in vpu
+    assert "bar" not in vpu
+    assert "width: 6.0rem" in skip
+    assert "width: 2.0rem" in other
+    assert "<b>" not in section
+
+
+def test_mixpul_alone_shows_how_its_networks_were_weighed(weighed):
+    networks = [one | {"candidate": None} for one in weighed["networks"]]
+    page = render_fit_page(weighed | {"leaderboard": [], "networks": networks})
+    assert "How the networks were weighed" in find_section(page)
+    assert "How the methods were weighed" not in page
+
+
+def test_without_weights_there_is_no_section_of_them(small, weighed):
+    assert "weighed" not in render_fit_page(small)
+    assert "weighed" not in render_fit_page(weighed | {"leaderboard": [], "networks": []})
+
+
+@pytest.mark.parametrize("width", [400, 1000])
+def test_the_page_of_a_portfolio_fits_the_window(browser, weighed, tmp_path, width):
+    path = tmp_path / "page.html"
+    path.write_text(render_fit_page(weighed), encoding="utf-8")
+    browser.open(path, width)
+    assert browser.overflow() <= 0
+    assert browser.complaints() == []
+    lengths = browser.run(
+        "[...document.querySelectorAll('#candidates .bar')]"
+        ".map(e => e.getBoundingClientRect().width)"
+    )
+    assert lengths[0] == pytest.approx(1.5 * lengths[1])
 
 
 def test_other_methods_have_loss_terms_of_their_own(small):

@@ -23,12 +23,14 @@ from sklearn import metrics
 from sklearn.pipeline import make_pipeline
 from typer.testing import CliRunner
 
-from mixpul import MixPULClassifier, assess, cli, load, save
+from mixpul import MixPULClassifier, VPUClassifier, assess, cli, load, save
 from mixpul.assess import METHODS
 from mixpul.cli import _inputs
+from mixpul.cli._settings import make_classifier
 from mixpul.cli.compare import _repeat_options
 from mixpul.cli.options import Method, Reading, TableOptions, parse_names
 from mixpul.cli.prior import judge_agreement
+from mixpul.methods._candidates import CANDIDATES
 from mixpul.metrics import pu_report
 from mixpul.persistence import describe
 from mixpul.priors import PRIORS
@@ -38,6 +40,9 @@ from test_cli import assert_one_sentence, parsed
 
 CHEAP = {"n_epochs": 2, "net": (8,), "cross_fitting": 2, "batch_size": 32}
 SETTINGS = [word for name, value in CHEAP.items() for word in ("--set", f"{name}={value}")]
+MIXPUL = ["--method", "mixpul", *SETTINGS]
+# A portfolio that is quick to fit.
+FEW = ["--set", "candidates=trees,logistic-0.1"]
 COMMANDS = ("fit", "compare", "predict", "evaluate", "prior", "inspect")
 
 
@@ -87,7 +92,7 @@ def work(tmp_path_factory):
     return folder
 
 
-def fit(folder, name, *more, table="leads.csv", settings=SETTINGS):
+def fit(folder, name, *more, table="leads.csv", settings=MIXPUL):
     return run(
         "fit", folder / table, "--label", "bought", "--id", "customer",
         *settings, "-o", folder / name, *more,
@@ -167,6 +172,7 @@ def test_another_seed_gives_another_model(work, out):
 @pytest.mark.parametrize("method", sorted(set(METHODS) - {"mixpul"}))
 def test_every_method_can_be_fitted_and_predicts(work, out, method):
     cheap = {
+        "auto": FEW, "logistic": ["--set", "C=0.1"],
         "nnpu": SETTINGS, "vpu": SETTINGS, "upu": ["--set", "n_centres=20"],
         "ramp": ["--set", "n_centres=20"], "pnu": ["--set", "n_centres=20"], "wsvm": [],
         "supervised": ["--set", "n_evals=1"], "bagging": ["--set", "n_estimators=5"],
@@ -249,12 +255,84 @@ def test_warnings_are_said_also_if_the_command_fails(work, out, tmp_path, monkey
     assert last == "mixpul: no luck"
 
 
+# -- the portfolio --------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def portfolio(work):
+    """What `fit` without a method says, and the model that it wrote."""
+    path, page = work / "auto.mixpul", work / "auto.html"
+    result = fit(work, path, "--report", page, settings=[*FEW, "--set", "n_jobs=1"])
+    assert result.code == 0, result.err
+    return SimpleNamespace(path=path, said=result.out, page=page.read_text())
+
+
+def test_without_a_method_the_portfolio_is_fitted_and_its_weights_are_said(portfolio):
+    assert "AutoPUClassifier" in portfolio.said
+    (line,) = [line for line in portfolio.said.splitlines() if line.startswith("Weighed")]
+    weights = dict(re.findall(r"([\w.-]*[a-z][\w.-]*) (\d\.\d\d)", line))
+    assert set(weights) <= {"trees", "logistic-0.1"}
+    assert sum(map(float, weights.values())) == pytest.approx(1, abs=0.02)
+    assert "How the methods were weighed" in portfolio.page
+
+
+def test_inspect_shows_the_candidates_of_a_portfolio(portfolio):
+    shown = run("inspect", portfolio.path)
+    assert shown.code == 0
+    assert "AutoPUClassifier" in shown.out
+    for entry in describe(portfolio.path)["learned"]["leaderboard_"]:
+        (line,) = [one for one in shown.out.splitlines() if f" {entry['candidate']} " in one]
+        assert f"{entry['pu_auc']:.3f} ± {entry['standard_error']:.3f}" in line
+        assert (f"{entry['weight']:.2f}" if entry["weight"] else "left out") in line
+
+
+def test_settings_of_the_portfolio_can_be_typed():
+    words = ["candidates=trees, logistic-0.1", "n_jobs=2", "time_limit=30"]
+    made = make_classifier("auto", words, 0, defaults={}, set_otherwise={})
+    assert made.candidates == ["trees", "logistic-0.1"]
+    assert (made.n_jobs, made.time_limit) == (2, 30)
+    for text in ("candidates=trees", "candidates=['trees']"):
+        made = make_classifier("auto", [text], 0, defaults={}, set_otherwise={})
+        assert made.candidates == ["trees"]
+
+
+def test_a_candidate_that_fails_is_a_warning_and_the_others_are_fitted(work, out, monkeypatch):
+    monkeypatch.setattr(METHODS["pnu"], "_fit", fail)
+    result = fit(work, out, "--json", settings=["--set", "candidates=trees,pnu"])
+    assert result.code == 0
+    assert result.err == "mixpul: warning: Candidate 'pnu' is left out: ValueError: no luck\n"
+    told = json.loads(result.out)
+    assert [entry["candidate"] for entry in told["leaderboard"]] == ["trees"]
+    assert told["warnings"] == ["Candidate 'pnu' is left out: ValueError: no luck"]
+
+
+def test_if_every_candidate_fails_it_is_one_sentence(work, out, monkeypatch):
+    monkeypatch.setattr(METHODS["pnu"], "_fit", fail)
+    result = fit(work, out, settings=["--set", "candidates=pnu"])
+    assert result.code == 1
+    assert "None of the candidates could be fitted (pnu)" in result.err
+    assert "Traceback" not in result.err
+    assert not out.exists()
+
+
+def test_a_terminal_shows_a_bar_for_each_candidate(work, out, monkeypatch):
+    monkeypatch.setattr("mixpul.cli._results.choose_verbosity", lambda: 1)
+    cheap = ["--set", "candidates=logistic-0.1,vpu"]
+    with monkeypatch.context() as patch:
+        brief = CANDIDATES["vpu"]._replace(model=VPUClassifier(n_epochs=2, net=(8,)))
+        patch.setitem(CANDIDATES, "vpu", brief)
+        result = fit(work, out, settings=cheap)
+    assert result.code == 0, result.err
+    assert "VPU" in result.err
+    assert describe(out)["params"]["verbose"] == 0
+
+
 # -- predict --------------------------------------------------------------------------------
 
 
 def test_fit_and_predict_in_other_processes_equal_the_python_api(work, tmp_path):
     model, scores = tmp_path / "model.mixpul", tmp_path / "scores.parquet"
-    words = ["--label", "bought", "--id", "customer", *SETTINGS, "-o", model]
+    words = ["--label", "bought", "--id", "customer", *MIXPUL, "-o", model]
     assert typed("fit", work / "leads.csv", *words).returncode == 0
     assert typed("predict", model, work / "new.csv", "-o", scores).returncode == 0
     table, new = read_table(work / "leads.csv"), read_table(work / "new.csv")
@@ -678,8 +756,10 @@ def test_a_model_saved_in_python_has_no_curve_to_cut_by(work, tmp_path):
     ("words", "culprit"),
     [
         (["--set", "n_epochs"], "NAME=VALUE"),
-        (["--set", "epochs=3"], "did you mean n_epochs?"),
-        (["--set", "n_epochs=-3"], "n_epochs"),
+        (["--method", "mixpul", "--set", "epochs=3"], "did you mean n_epochs?"),
+        (["--method", "mixpul", "--set", "n_epochs=-3"], "n_epochs"),
+        (["--set", "candidates=trees,leaves"], "There is no candidate 'leaves'"),
+        (["--set", "n_epochs=3"], "There is no setting 'n_epochs'"),
         (["--set", "random_state=3"], "--seed"),
         (["--method", "mixup"], "mixup"),
         (["--seed", "no"], "--seed"),
@@ -733,7 +813,7 @@ def test_an_output_that_exists_is_refused_before_any_work(work, tmp_path, monkey
     old = tmp_path / "old"
     old.write_text("precious")
     paths = {"-o": tmp_path / "m", "--report": tmp_path / "p.html"} | {which: old}
-    words = ["fit", work / "leads.csv", "--label", "bought", *SETTINGS]
+    words = ["fit", work / "leads.csv", "--label", "bought", *MIXPUL]
     words += [word for pair in paths.items() for word in pair]
     with monkeypatch.context() as patch:
         patch.setattr(_inputs, "read_table", lambda *args: pytest.fail("the work began"))
@@ -796,7 +876,7 @@ def limited_files(n_bytes):
 def test_a_full_disk_leaves_nothing_behind(work, tmp_path, command):
     target = tmp_path / "out.csv"
     words = {
-        "fit": ["fit", work / "leads.csv", "--label", "bought", *SETTINGS, "-o", target],
+        "fit": ["fit", work / "leads.csv", "--label", "bought", *MIXPUL, "-o", target],
         "predict": ["predict", work / "model.mixpul", work / "new.csv", "-o", target],
     }[command]
     with limited_files(4096):
@@ -879,13 +959,21 @@ def test_the_commands_of_the_tutorial_run(tmp_path, monkeypatch):
     text = TUTORIAL.read_text(encoding="utf-8")
     data, commands = (re.findall(rf"^```{kind}\n(.*?)^```", text, re.M | re.S) for kind in KINDS)
     exec(compile(data[0], str(TUTORIAL), "exec"), {"__name__": "page"})
+    # The commands are tested here, and all candidates elsewhere.
+    monkeypatch.setattr(
+        "mixpul.methods._candidates.CANDIDATES",
+        {name: CANDIDATES[name] for name in ("trees", "logistic-0.1")},
+    )
     for line in "".join(commands).splitlines():
-        if re.search("[|>]", line):
+        if "|" in line:
             done = subprocess.run(line, shell=True, capture_output=True, text=True, check=False)
             assert done.returncode == 0, f"{line}\n{done.stderr}"
         else:  # seconds of imports less
-            result = run(*shlex.split(line)[1:])
+            command, _, target = line.partition(" > ")
+            result = run(*shlex.split(command)[1:])
             assert result.code == 0, f"{line}\n{result.err}"
+            if target:
+                Path(target).write_text(result.out)
     for command in COMMANDS:
         assert f"mixpul {command} " in "".join(commands)
     assert len(read_table("scores.parquet")) == 1000

@@ -20,7 +20,7 @@ from mixpul._util.validation import split_labels
 from mixpul.assess._warnings import record_warnings
 from mixpul.assess.checks import Check, run_checks
 from mixpul.assess.intervals import estimate_auc
-from mixpul.assess.models import write_settings
+from mixpul.assess.models import list_networks, write_settings
 from mixpul.assess.out_of_fold import N_FOLDS, OutOfFold, fit_on_all_rows, score_out_of_fold
 from mixpul.assess.priors import estimate_priors
 from mixpul.assess.rows import Rows, prepare_rows
@@ -76,6 +76,12 @@ class Assessment:
     importance : list of dict
         For a table: by how much the PU-AUC drops if a column is shuffled among rows left out of
         training.
+    leaderboard : list of dict
+        The candidates of a portfolio, the best first, and how each was weighed:
+        `AutoPUClassifier.leaderboard_`. Empty for other methods.
+    networks : list of dict
+        For MixPUL with several settings each ``"net"`` with its ``"weight_decay"`` and its
+        ``"weight"``. ``"candidate"`` is the name of that MixPUL in a portfolio, or None.
     history : list of dict
         Loss terms and PU-AUC of each epoch, for methods that have epochs.
     checks : list of Check
@@ -103,6 +109,8 @@ class Assessment:
     top: list[dict[str, Any]]
     bottom: list[dict[str, Any]]
     importance: list[dict[str, Any]]
+    leaderboard: list[dict[str, Any]]
+    networks: list[dict[str, Any]]
     history: list[dict[str, float]]
     checks: list[Check]
     warnings: list[str]
@@ -115,7 +123,7 @@ class Assessment:
 
 
 def assess(
-    model: str | BaseEstimator,
+    model: str | BaseEstimator | None,
     X: Any,
     is_positive: ArrayLike,
     *,
@@ -128,17 +136,18 @@ def assess(
 ) -> Assessment:
     """Fit a method on all rows, and judge it by rows left out of training.
 
-    A classifier that trains one network per fold (MixPUL's default) has out-of-fold scores from
-    its one fit. Others are fitted on all rows and then once per fold. `TableInput` learns nothing
-    from labels and is fitted once, on all rows. MixPUL also chooses its epochs by its out-of-fold
-    scores, which flatters them a little; `compare` avoids that.
+    The portfolio ('auto') and classifiers that train one network per fold (MixPUL's default) have
+    out-of-fold scores from their one fit. Others are fitted on all rows and then once per fold.
+    `TableInput` learns nothing from labels and is fitted once, on all rows. The portfolio chooses
+    its weights by its out-of-fold scores, and MixPUL its epochs. This flatters them a little;
+    `compare` avoids that.
 
     Parameters
     ----------
-    model : str, classifier or Pipeline
+    model : str, classifier, Pipeline or None
         A name in `METHODS`, a classifier, or a pipeline of a `TableInput` and a classifier. A
         copy is fitted. For images a classifier, or 'mixpul', 'nnpu', 'upu' or 'vpu', which then
-        train convolutional networks for minutes.
+        train convolutional networks for minutes. None means 'auto', and 'mixpul' for images.
     X : data frame, Arrow table or array
         An array of uint8 with shape (n, channels, height, width) holds images.
     is_positive : array of shape (n,)
@@ -202,6 +211,8 @@ def assess(
         top=top,
         bottom=bottom,
         importance=judged.importance,
+        leaderboard=[dict(entry) for entry in getattr(fitted.classifier, "leaderboard_", [])],
+        networks=list_networks(fitted.classifier),
         history=[dict(record) for record in getattr(fitted.classifier, "history_", [])],
         checks=judged.checks,
         warnings=list(dict.fromkeys([*judged.leaks, *source.warnings, *raised])),

@@ -61,7 +61,7 @@ def score_shuffled(
             for part, scorer in zip(parts, fitted.scorers, strict=True):
                 changed = held_out[part]  # a copy, since `part` is a list of rows
                 changed[:, start:stop] = random.permutation(changed[:, start:stop])
-                scores[part] = scorer(changed)
+                scores[part] = scorer(changed, sample[part])
         without.append(shuffled)
         start = stop
         advance({})

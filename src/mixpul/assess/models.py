@@ -17,12 +17,18 @@ __all__ = [
     "choose_image_classifier",
     "choose_methods",
     "choose_pipeline",
+    "list_networks",
     "write_settings",
 ]
 
+# What is fitted where nothing is asked for.
+DEFAULT_METHOD, DEFAULT_IMAGE_METHOD = "auto", "mixpul"
 
-def choose_pipeline(model: str | BaseEstimator, seed: int) -> Pipeline:
-    """Return an unfitted pipeline of a `TableInput` and a classifier."""
+
+def choose_pipeline(model: str | BaseEstimator | None, seed: int) -> Pipeline:
+    """Return an unfitted pipeline of a `TableInput` and a classifier; None takes the portfolio."""
+    if model is None:
+        model = DEFAULT_METHOD
     if not isinstance(model, Pipeline):
         return make_pipeline(TableInput(), _choose_classifier(model, seed))
     if len(model) != 2 or not isinstance(model[0], TableInput):
@@ -36,9 +42,11 @@ def choose_pipeline(model: str | BaseEstimator, seed: int) -> Pipeline:
 
 
 def choose_image_classifier(
-    model: str | BaseEstimator, seed: int, n_unlabeled: int
+    model: str | BaseEstimator | None, seed: int, n_unlabeled: int
 ) -> PUClassifier:
     """Return an unfitted classifier; a method by name has the settings for images."""
+    if model is None:
+        model = DEFAULT_IMAGE_METHOD
     if isinstance(model, str) and model in SETTINGS_BY_METHOD:
         settings = SETTINGS_BY_METHOD[model] | {"n_epochs": count_image_epochs(n_unlabeled)}
         return METHODS[model](**settings, random_state=seed)
@@ -62,12 +70,30 @@ def choose_methods(
 
 def write_settings(classifier: Any) -> dict[str, Any]:
     """Return the parameters as plain values, or as text where they are not plain."""
-    plain = (str, int, float, bool, type(None))
-    return {
-        # By name: the text of a function holds its address, another one in each process.
-        name: value if isinstance(value, plain) else getattr(value, "__qualname__", repr(value))
-        for name, value in classifier.get_params(deep=False).items()
-    }
+    return {name: _write_value(v) for name, v in classifier.get_params(deep=False).items()}
+
+
+def list_networks(classifier: Any) -> list[dict[str, Any]]:
+    """List the settings that MixPUL has weighed, of its own or as a member of a portfolio."""
+    members = {None: classifier} | getattr(classifier, "members_", {})
+    return [
+        {
+            "candidate": name,
+            "net": _write_value(one["net"]),
+            "weight_decay": float(one["weight_decay"]),
+            "weight": float(one["weight"]),
+        }
+        for name, member in members.items()
+        for one in getattr(member, "settings_", [])
+    ]
+
+
+def _write_value(value: Any) -> Any:
+    """Return a plain value as it is, and any other as text."""
+    if isinstance(value, str | int | float | bool | None):
+        return value
+    # By name: the text of a function holds its address, another one in each process.
+    return getattr(value, "__qualname__", repr(value))
 
 
 def _choose_classifier(model: str | BaseEstimator, seed: int) -> PUClassifier:

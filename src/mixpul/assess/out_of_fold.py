@@ -4,7 +4,6 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
-import torch
 from numpy.typing import NDArray
 from scipy.special import expit
 
@@ -12,11 +11,20 @@ from mixpul._util.cross_validation import cross_validate
 from mixpul._util.progress import progress_bar
 from mixpul._util.random import number_folds
 from mixpul.base import PUClassifier
-from mixpul.training import as_rows, score_rows
 
-__all__ = ["N_FOLDS", "OutOfFold", "cross_validate", "fit_on_all_rows", "score_out_of_fold"]
+__all__ = [
+    "N_FOLDS",
+    "OutOfFold",
+    "Scorer",
+    "cross_validate",
+    "fit_on_all_rows",
+    "score_out_of_fold",
+]
 
 N_FOLDS = 5
+
+# Takes rows, perhaps changed ones, and their places in the fit.
+Scorer = Callable[[NDArray, NDArray[np.intp]], NDArray]
 
 
 class OutOfFold(NamedTuple):
@@ -30,13 +38,14 @@ class OutOfFold(NamedTuple):
     folds : ndarray of shape (n,)
         For each row the number of the scorer that has not seen it.
     scorers : list of callable
-        Each returns logits of rows.
+        Each takes rows of its fold, perhaps changed ones, and their places in the fit, and returns
+        their logits.
     """
 
     classifier: PUClassifier
     scores: NDArray[np.float32]
     folds: NDArray[np.int32]
-    scorers: list[Callable[[NDArray], NDArray]]
+    scorers: list[Scorer]
 
     @property
     def shares(self) -> NDArray[np.float32]:
@@ -66,23 +75,30 @@ def score_out_of_fold(
     verbose: int,
 ) -> OutOfFold:
     """Return the out-of-fold scores that a fitted classifier has, or fit one copy per fold."""
-    # Cross-fitted networks come with scores of the rows that each of them has not seen.
+    # Some classifiers come with scores of rows by fits that have not seen them.
     if hasattr(classifier, "oof_scores_"):
-        scorers = [_make_scorer(net) for net in classifier.net_.members]
+        scorers = _list_own_scorers(classifier)
         return OutOfFold(classifier, classifier.oof_scores_, classifier.oof_folds_, scorers)
     folds = number_folds(is_positive, n_folds, seed)
     with progress_bar(int(folds.max()) + 1, type(classifier).__name__, verbose, "folds") as advance:
         scores, parts = cross_validate(
             classifier, rows, is_positive.astype(int), folds, advance=advance
         )
-    scorers = [part.decision_function for part in parts]
+    scorers = [_ignore_places(part.decision_function) for part in parts]
     return OutOfFold(classifier, scores.astype(np.float32), folds, scorers)
 
 
-def _make_scorer(net: torch.nn.Module) -> Callable[[NDArray], NDArray]:
-    def score(rows: NDArray) -> NDArray:
-        # Where the network is: it was trained on a GPU if there is one.
-        device = next(net.parameters()).device
-        return score_rows(net, as_rows(rows, device), torch.arange(len(rows)))
+def _list_own_scorers(classifier: Any) -> list[Scorer]:
+    """Return a scorer for each fold of a classifier that has out-of-fold scores."""
+    if hasattr(classifier, "make_fold_scorers"):
+        return [_ignore_places(score) for score in classifier.make_fold_scorers()]
 
-    return score
+    def make_scorer(fold: int) -> Scorer:
+        # Trees score a row by those of them that have not seen it, hence its place in the fit.
+        return lambda rows, places: classifier.score_left_out(rows, fold, places)
+
+    return [make_scorer(fold) for fold in range(int(classifier.oof_folds_.max()) + 1)]
+
+
+def _ignore_places(score: Callable[[NDArray], NDArray]) -> Scorer:
+    return lambda rows, places: score(rows)

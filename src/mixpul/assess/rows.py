@@ -28,7 +28,7 @@ Extremes = tuple[list[dict[str, Any]], list[dict[str, Any]]]
 
 
 def prepare_rows(
-    model: str | BaseEstimator, X: Any, is_positive: NDArray[np.bool_], seed: int
+    model: str | BaseEstimator | None, X: Any, is_positive: NDArray[np.bool_], seed: int
 ) -> "Rows":
     """Prepare rows of a table or images, and an unfitted classifier for them."""
     kind = _ImageRows if is_images(X) else _TableRows
@@ -101,7 +101,7 @@ class _TableRows(Rows):
     unit = "row"
 
     def __init__(
-        self, model: str | BaseEstimator, X: Any, is_positive: NDArray[np.bool_], seed: int
+        self, model: str | BaseEstimator | None, X: Any, is_positive: NDArray[np.bool_], seed: int
     ) -> None:
         frame = as_frame(X, least_rows=2)
         check_rows(frame, is_positive)
@@ -153,7 +153,11 @@ class _ImageRows(Rows):
     unit = "image"
 
     def __init__(
-        self, model: str | BaseEstimator, X: NDArray, is_positive: NDArray[np.bool_], seed: int
+        self,
+        model: str | BaseEstimator | None,
+        X: NDArray,
+        is_positive: NDArray[np.bool_],
+        seed: int,
     ) -> None:
         check_rows(X, is_positive)
         self.values = X

@@ -11,6 +11,7 @@ from rich.console import Console
 __all__ = [
     "choose_verbosity",
     "format_interval",
+    "format_weights",
     "note",
     "note_skipped",
     "print_json",
@@ -53,6 +54,16 @@ def format_interval(estimate: Any) -> str:
         for name in ("value", "low", "high")
     )
     return f"{value} ({low} to {high})"
+
+
+def format_weights(leaderboard: Iterable[Mapping[str, Any]]) -> str:
+    """Return the candidates that count and their weights as text, the heaviest first.
+
+    >>> format_weights([{"candidate": "vpu", "weight": 0.0}, {"candidate": "trees", "weight": 1.0}])
+    'trees 1.00'
+    """
+    kept = sorted((one for one in leaderboard if one["weight"] > 0), key=lambda one: -one["weight"])
+    return ", ".join(f"{one['candidate']} {one['weight']:.2f}" for one in kept)
 
 
 def choose_verbosity() -> int:

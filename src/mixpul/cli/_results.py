@@ -17,6 +17,7 @@ from mixpul.assess.checks import VERDICTS, Verdict
 from mixpul.cli._messages import (
     choose_verbosity,
     format_interval,
+    format_weights,
     note,
     print_json,
     say,
@@ -138,6 +139,8 @@ def _show_numbers(found: Assessment, inputs: str) -> None:
     say(f"{positives}{format_interval(prior[prior['from']])}")
     if found.corrected_auc:
         say(f"{'AUC against negatives':<{len(positives)}}{format_interval(found.corrected_auc)}")
+    if found.leaderboard:
+        say(f"{'Weighed':<{len(positives)}}{escape(format_weights(found.leaderboard))}")
 
 
 def _draw_thresholds(found: Assessment) -> Table:

@@ -7,7 +7,7 @@ from typing import Any
 import typer
 
 from mixpul._names import METHODS
-from mixpul.cli.options import check_choice
+from mixpul.cli.options import check_choice, parse_names
 
 __all__ = ["make_classifier"]
 
@@ -16,6 +16,8 @@ SET_OTHERWISE = {
     "random_state": "use --seed",
     "verbose": "progress is shown on a terminal anyway",
 }
+# Settings that take several names.
+LISTS_OF_NAMES = ("candidates",)
 
 
 def make_classifier(
@@ -44,7 +46,11 @@ def make_classifier(
 def parse_settings(
     settings: Sequence[str], known: Mapping[str, Any], refused: Mapping[str, str]
 ) -> dict[str, Any]:
-    """Return NAME=VALUE as names and values; a value that is not Python's is text."""
+    """Return NAME=VALUE as names and values; a value that is not Python's is text.
+
+    >>> parse_settings(["candidates=trees,logistic-0.1"], {"candidates": None}, {})
+    {'candidates': ['trees', 'logistic-0.1']}
+    """
     values: dict[str, Any] = {}
     for setting in settings:
         name, sign, text = setting.partition("=")
@@ -57,5 +63,5 @@ def parse_settings(
             # Literals only: nothing that is typed here is ever run.
             values[name] = ast.literal_eval(text)
         except (ValueError, SyntaxError):
-            values[name] = text
+            values[name] = parse_names(text) if name in LISTS_OF_NAMES else text
     return values

@@ -1,4 +1,4 @@
-"""`mixpul demo`: five classifiers on a bundled PU data set, a leaderboard, a chart, a report."""
+"""`mixpul demo`: six classifiers on a bundled PU data set, a leaderboard, a chart, a report."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -8,10 +8,10 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-if TYPE_CHECKING:
-    from sklearn.pipeline import Pipeline
+from mixpul.cli._messages import format_weights
 
-    from mixpul.cli._demo_rivals import Mails, Result
+if TYPE_CHECKING:
+    from mixpul.cli._demo_rivals import Mails, Portfolio, Result
 
 __all__ = ["demo"]
 
@@ -32,7 +32,7 @@ def demo(
     ] = 0.05,
     seed: Annotated[int, typer.Option(help="Seed of the split and of the training.")] = 0,
 ) -> None:
-    """Compare MixPUL with rivals on a bundled spam data set, and write a report.
+    """Compare the portfolio, MixPUL and rivals on a bundled spam data set, and write a report.
 
     Example: [bold]mixpul demo --c 0.01 --out /tmp/spam[/bold]
     """
@@ -43,12 +43,15 @@ def demo(
     mails = rivals.load_mails(c, seed)
     out.mkdir(parents=True, exist_ok=True)  # better to fail before the work than after
     console.print(_describe(mails))
-    models = rivals.make_models(seed)
-    results = [rivals.judge(name, model, mails, seed) for name, model in models.items()]
-    console.print(_draw_leaderboard(results))
+    portfolio = rivals.fit_portfolio(mails, seed)
+    others = rivals.make_models(seed).items()
+    results = [rivals.judge(name, model, mails, seed) for name, model in others]
+    console.print(_draw_leaderboard([portfolio.result, *results]))
+    if portfolio.assessment:
+        console.print(f"AutoPU weighed: {format_weights(portfolio.assessment.leaderboard)}")
     console.print(TWO_AUCS)
-    console.print(_write_chart(models["MixPUL"], mails, out / "demo.png"))
-    console.print(_write_report(mails, seed, out / "report.html"))
+    console.print(_write_chart(portfolio, mails, out / "demo.png"))
+    console.print(_write_report(portfolio, out / "report.html"))
 
 
 def _describe(mails: "Mails") -> str:
@@ -77,28 +80,25 @@ def _draw_leaderboard(results: "list[Result]") -> Table:
     return table
 
 
-def _write_chart(model: "Pipeline", mails: "Mails", path: Path) -> str:
+def _write_chart(portfolio: "Portfolio", mails: "Mails", path: Path) -> str:
     """Write the chart; return a line that says where it is, or how to get one."""
     from mixpul._util.files import write_whole
     from mixpul.cli._demo_chart import draw_chart
 
     try:
-        chart = draw_chart(model, mails)
+        chart = draw_chart(portfolio, mails)
     except ImportError:
         return escape("No chart: it needs matplotlib; pip install 'mixpul[plots]'.")
     write_whole(path, chart)
     return f"Chart: {path}"
 
 
-def _write_report(mails: "Mails", seed: int, path: Path) -> str:
+def _write_report(portfolio: "Portfolio", path: Path) -> str:
     """Write the page of `mixpul fit` for these mails, as if they were a user's own table."""
+    if portfolio.assessment is None:
+        return escape("No report: it needs pandas; pip install 'mixpul[tables]'.")
     from mixpul._util.files import write_whole
-    from mixpul.cli._demo_rivals import assess_mails
     from mixpul.pages import render_fit_page
 
-    try:
-        assessment = assess_mails(mails, seed)
-    except ImportError:
-        return escape("No report: it needs pandas; pip install 'mixpul[tables]'.")
-    write_whole(path, render_fit_page(assessment.to_dict()).encode())
+    write_whole(path, render_fit_page(portfolio.assessment.to_dict()).encode())
     return f"Report, with a threshold to move: {path}"

@@ -28,7 +28,7 @@ def fit(
     *,
     options: TableOptions,
     reading: Reading,
-    method: Annotated[Method, typer.Option(help="How to learn.")] = Method["mixpul"],
+    method: Annotated[Method, typer.Option(help="How to learn.")] = Method["auto"],
     settings: SetOption = None,
     seed: SeedOption = 0,
     outputs: FitOutputs,

@@ -29,6 +29,8 @@ def inspect(model: ModelArgument, as_json: JsonOption = False) -> None:
         say(f"{about['n_parameters']:,} weights in its networks")
     if "assessment" in about["info"]:
         _show_fit(about["info"])
+    if leaderboard := about["learned"].get("leaderboard_"):
+        _show_candidates(leaderboard)
     if about["table"]:
         _show_columns(about["table"]["report"])
     settings = ", ".join(f"{name}={value!r}" for name, value in about["params"].items())
@@ -57,6 +59,26 @@ def _describe_rows(info: Mapping[str, Any]) -> tuple[str, str]:
         size, done = images["size"], {"resize": "resized", "skip": "skipped"}[images["odd"]]
         return "images", f"{size} x {size} pixels, others are {done}"
     return "rows", f"{info['label']!r} is {info['positive']!r}"
+
+
+def _show_candidates(leaderboard: list[dict[str, Any]]) -> None:
+    """Show what a portfolio was made of; members are the candidates with a weight."""
+    candidates = Table(title="Candidates")
+    for title in ("candidate", "PU-AUC", "difference", "weight"):
+        candidates.add_column(title, justify="left" if title == "candidate" else "right")
+    for rank, entry in enumerate(leaderboard):
+        is_member = entry["weight"] > 0
+        candidates.add_row(
+            escape(entry["candidate"]),
+            f"{entry['pu_auc']:.3f} ± {entry['standard_error']:.3f}",
+            # Zero is added to what rounds to -0.0.
+            f"{round(entry['difference'], 3) + 0.0:.3f} ± {entry['difference_error']:.3f}"
+            if rank
+            else "best",
+            f"{entry['weight']:.2f}" if is_member else "left out",
+            style=None if is_member else "dim",
+        )
+    say(candidates)
 
 
 def _show_columns(report: list[dict[str, Any]]) -> None:

@@ -143,7 +143,8 @@ SetOption = Annotated[
     typer.Option(
         "--set",
         metavar="NAME=VALUE",
-        help="A setting of the method, such as n_epochs=10; may be given several times.",
+        help="A setting of the method, such as n_jobs=2 or candidates=trees,logistic-0.1; may be "
+        "given several times.",
     ),
 ]
 # Any, here and below: a parser turns the text of the default into a value of another type.

@@ -140,6 +140,12 @@ class AutoPUClassifier(PUClassifier):
 
     # -- fit ------------------------------------------------------------------------------------
 
+    def _validate_params(self) -> None:
+        super()._validate_params()
+        if self.candidates is not None:
+            # Names are known before any row is: a wrong one should not cost the reading of a table.
+            list_candidates(self.candidates, None)
+
     def _fit(self, X: Any, is_positive: NDArray[np.bool_]) -> HeldOut | None:
         random = as_generator(self.random_state)
         fold_seed, seed = draw_seed(random), draw_seed(random)

@@ -24,6 +24,7 @@ from mixpul.pages.thresholds import (
     list_suggestions,
     prepare_slider,
 )
+from mixpul.pages.weighing import describe_weighing
 
 __all__ = ["render_fit_page"]
 
@@ -86,6 +87,7 @@ def render_fit_page(
         clip_path=clip_path,
         **_describe_data(assessment),
         **_describe_start(assessment),
+        **describe_weighing(assessment),
     )
 
 

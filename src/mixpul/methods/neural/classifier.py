@@ -414,8 +414,9 @@ class NeuralPUClassifier(PUClassifier):
     # -- prediction -----------------------------------------------------------------------------
 
     def make_fold_scorers(self) -> list[Callable[[Any], NDArray[np.float32]]]:
-        """Return for each fold a function that scores rows by the networks without that fold."""
-        return [partial(_score_by, net) for net in cast(Averaged, self.net_).members]
+        """Return for each fold a scorer by the networks without it, on the scale of `oof_scores_`."""
+        nets = cast(Averaged, self.net_).members
+        return [partial(_score_by, net, shift=self.threshold_) for net in nets]
 
     def _list_needed(self) -> tuple[str, ...]:
         return ("net_",)
@@ -427,10 +428,10 @@ class NeuralPUClassifier(PUClassifier):
         return _score_by(self._simplified[1], X)
 
 
-def _score_by(net: nn.Module, X: Any) -> NDArray[np.float32]:
+def _score_by(net: nn.Module, X: Any, shift: float = 0.0) -> NDArray[np.float32]:
     # Where the network is: it was trained on a GPU if there is one.
     device = next(net.parameters()).device
-    return score_rows(net, as_rows(X, device), torch.arange(X.shape[0]))
+    return score_rows(net, as_rows(X, device), torch.arange(X.shape[0])) - np.float32(shift)
 
 
 def _return_float(net: nn.Module, x: Any, logits: Tensor) -> Tensor:
