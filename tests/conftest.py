@@ -39,7 +39,14 @@ def pu():
 @pytest.fixture
 def quick():
     """Build a classifier that fits in a few hundredths of a second."""
-    cheap = {"net": (8,), "n_epochs": 3, "batch_size": 32, "cross_fitting": 2, "random_state": 0}
+    cheap = {
+        "net": (8,),
+        "n_epochs": 3,
+        "batch_size": 32,
+        "min_steps": None,
+        "cross_fitting": 2,
+        "random_state": 0,
+    }
     return lambda **params: MixPULClassifier(**(cheap | params))
 
 

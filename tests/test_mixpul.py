@@ -1,3 +1,5 @@
+from contextlib import nullcontext
+
 import numpy as np
 import pytest
 import torch
@@ -9,7 +11,9 @@ from torch import nn
 
 from mixpul import MixPULClassifier, datasets
 from mixpul.losses import consistency, mix, pairwise_margin
+from mixpul.methods._mixpul_objective import SideBySideJoint
 from mixpul.methods.neural.checkpoint import Checkpoint
+from mixpul.methods.neural.objective import JointObjective
 from mixpul.metrics import balanced_threshold, pu_auc_scorer
 from mixpul.miners import DistanceMiner, RandomMiner
 from mixpul.nets import Averaged
@@ -19,7 +23,14 @@ RNG = np.random.default_rng(0)
 TRUTH = RNG.random(240) < 0.4
 X = (RNG.normal(size=(240, 4)) + 1.5 * TRUTH[:, None]).astype(np.float32)
 Y = (TRUTH & (RNG.random(240) < 0.5)).astype(int)
-QUICK = {"n_epochs": 4, "batch_size": 32, "random_state": 0}
+QUICK = {
+    "net": "skip-mlp",
+    "n_epochs": 4,
+    "batch_size": 32,
+    "max_steps": None,
+    "min_steps": None,
+    "random_state": 0,
+}
 
 
 def test_from_paper_has_the_published_settings():
@@ -46,7 +57,7 @@ class OneWeight(nn.Module):
 
 
 def make_objective(**params):
-    model = MixPULClassifier(net=OneWeight, **(QUICK | params))
+    model = MixPULClassifier(**(QUICK | {"net": OneWeight} | params))
     model._row_shape = X.shape[1:]
     member = model._build_member(
         X, lambda i: torch.from_numpy(X)[i], Y == 1, np.ones(len(X), bool), 5
@@ -55,7 +66,7 @@ def make_objective(**params):
 
 
 def test_loss_terms_are_the_equations_of_the_paper():
-    objective = make_objective(beta=0.7, gamma=0.3, margin=0.2, warmup=0.0)
+    objective = make_objective(alpha=1.0, mixing=None, beta=0.7, gamma=0.3, margin=0.2, warmup=0.0)
     x_p, x_n, x_u = (torch.from_numpy(X[i : i + 6]) for i in (0, 6, 12))
     terms = objective.terms(Batch(x_p, x_n, x_u), progress=0.9)
 
@@ -140,7 +151,13 @@ def test_out_of_fold_scores_come_from_networks_that_have_not_seen_the_row():
 
 def test_a_single_network_stops_early():
     model = MixPULClassifier(
-        cross_fitting=None, n_epochs=200, patience=3, batch_size=32, random_state=0
+        net="skip-mlp",
+        cross_fitting=None,
+        n_epochs=200,
+        patience=3,
+        batch_size=32,
+        min_steps=None,
+        random_state=0,
     ).fit(X, Y)
     assert len(model.history_) < 200
     assert len(model.history_) == model.n_epochs_ + 3
@@ -239,7 +256,7 @@ def test_networks_trained_together_equal_one_trained_alone(optimizer):
         torch.manual_seed(0)
         members = [together._build_member(X, rows, Y == 1, seen, 9 + k) for k in range(n_members)]
         objectives = [together._make_objective(member) for member in members]
-        average, _ = together._train_members(objectives, X, rows, Y == 1)
+        average, _ = together._train_members(objectives, X, Y == 1)
         return together._average_members(objectives, average)
 
     state = torch.get_rng_state()
@@ -247,6 +264,62 @@ def test_networks_trained_together_equal_one_trained_alone(optimizer):
     torch.set_rng_state(state)
     for name, tensor in alone.items():
         torch.testing.assert_close(tensor, first_of_pair[name], rtol=0, atol=1e-7)
+
+
+@pytest.mark.parametrize("mixing", ["row", None])
+def test_side_by_side_the_terms_are_the_sums_over_members(mixing):
+    """One batched product per layer, and nothing but rounding else."""
+    model = MixPULClassifier(**(QUICK | {"net": (8,), "mixing": mixing}))
+    model._row_shape = X.shape[1:]
+    rows = lambda i: torch.from_numpy(X)[i]  # noqa: E731
+
+    def build():
+        torch.manual_seed(1)
+        seen = np.ones(240, bool)
+        members = [model._build_member(X, rows, Y == 1, seen, k) for k in range(3)]
+        return [model._make_objective(member) for member in members]
+
+    batches = tuple(next(iter(objective.member.batches)) for objective in build())
+    loop = JointObjective(build(), nullcontext).terms(batches, 0.9)
+    joint = model._join(build(), nullcontext)
+    assert isinstance(joint, SideBySideJoint)
+    for name, term in joint.terms(batches, 0.9).items():
+        torch.testing.assert_close(term, loop[name], rtol=1e-5, atol=1e-6)
+
+
+def test_by_default_several_settings_are_weighed():
+    model = MixPULClassifier(n_epochs=2, min_steps=10, cross_fitting=2, random_state=0).fit(X, Y)
+    kinds = [setting["net"] for setting in model.settings_]
+    assert kinds == ["narrow-skip-mlp", "kernel", "kernel"]
+    assert sum(setting["weight"] for setting in model.settings_) == pytest.approx(1)
+    n = int(Y.sum())
+    assert [s["weight_decay"] * n for s in model.settings_] == pytest.approx([0.01, 20.0, 2.0])
+    # Kernel networks become one at prediction; the scores stay.
+    with torch.no_grad():
+        logits = model.net_(torch.from_numpy(X)).numpy() - model.threshold_
+    np.testing.assert_allclose(model.decision_function(X), logits, atol=1e-5)
+    folds = np.stack([score(X) for score in model.make_fold_scorers()])
+    held_out = folds[model.oof_folds_, np.arange(len(X))]
+    np.testing.assert_allclose(held_out, model.oof_scores_, atol=1e-5)
+
+
+def test_weight_decays_of_ones_own_are_weighed_too():
+    model = MixPULClassifier(**QUICK, weight_decay=[0.5, 1e-4]).fit(X, Y)
+    assert [setting["weight_decay"] for setting in model.settings_] == [0.5, 1e-4]
+    # Each decays by its own rate: the strong one is left with smaller weights.
+    strong = MixPULClassifier(**QUICK, weight_decay=0.5, patience=None).fit(X, Y)
+    weak = MixPULClassifier(**QUICK, weight_decay=1e-4, patience=None).fit(X, Y)
+    sizes = [sum(float(p.square().sum()) for p in m.net_.parameters()) for m in (strong, weak)]
+    assert sizes[0] < sizes[1]
+
+
+@pytest.mark.parametrize(
+    ("n_positive", "batch", "steps"), [(12, 32, 50), (600, 75, 120), (9000, 128, 250)]
+)
+def test_batches_and_epochs_grow_with_the_number_of_positives(n_positive, batch, steps):
+    model = MixPULClassifier()
+    assert model._choose_batch_size(n_positive) == batch
+    assert model._choose_most_steps(n_positive) == steps
 
 
 def test_grid_search_over_miner_and_alpha():
@@ -283,7 +356,7 @@ class TinyConv(nn.Module):
 def test_images_of_four_dimensions(net):
     images = RNG.normal(size=(240, 2, 6, 6)).astype(np.float32)
     images[TRUTH, :, 2:4, 2:4] += 3
-    model = MixPULClassifier(net=net, cross_fitting=2, learning_rate=0.05, **QUICK)
+    model = MixPULClassifier(**(QUICK | {"net": net}), cross_fitting=2, learning_rate=0.05)
     model.set_params(n_epochs=20).fit(images, Y)
     assert roc_auc_score(TRUTH, model.decision_function(images)) > 0.8
 
@@ -291,9 +364,9 @@ def test_images_of_four_dimensions(net):
 def test_batch_norm_of_the_network_that_predicts_has_statistics_of_clean_rows():
     images = np.random.default_rng(0).normal(3, 2, size=(120, 1, 5, 5)).astype(np.float32)
     y = (np.arange(120) < 20).astype(int)
-    model = MixPULClassifier(net=TinyConv, cross_fitting=None, early_stopping=False, **QUICK).fit(
-        images, y
-    )
+    model = MixPULClassifier(
+        **(QUICK | {"net": TinyConv}), cross_fitting=None, early_stopping=False
+    ).fit(images, y)
     conv, norm = model.net_.net.layers[:2]
     out = conv(torch.from_numpy(images))
     torch.testing.assert_close(norm.running_mean, out.mean((0, 2, 3)), rtol=1e-3, atol=1e-3)

@@ -11,10 +11,13 @@ from mixpul.nets import (
     MLP,
     AllConv13,
     Averaged,
+    KernelNet,
+    SideBySide,
     SkipMLP,
     Teacher,
     make_net,
     refresh_batch_norm,
+    simplify,
 )
 
 
@@ -341,3 +344,67 @@ def test_the_network_of_the_nnpu_paper():
 def test_a_convolutional_network_refuses_tables():
     with pytest.raises(ValueError, match=r"takes images.*got rows of shape \(7,\)"):
         make_net("allconv13", (7,))
+
+
+def make_kernel_net(n_rows=300, seed=0):
+    torch.manual_seed(seed)
+    net = KernelNet((3,))
+    net.features.learn(torch.randn(n_rows, 3))
+    return net
+
+
+def test_kernel_features_are_those_of_the_kernel():
+    """Their products are the kernel of landmarks, up to the scale that steps need."""
+    net = make_kernel_net()
+    landmarks = net.features.landmarks
+    features = net.features(landmarks).double()
+    distances = torch.cdist(landmarks, landmarks).double() ** 2
+    expected = 25 * torch.exp(-distances / 3)
+    torch.testing.assert_close(features @ features.T, expected, rtol=1e-2, atol=1e-2)
+
+
+@pytest.mark.parametrize("n_rows", [1, 5, 199])
+def test_fewer_rows_than_landmarks_leave_features_at_zero(n_rows):
+    net = make_kernel_net(n_rows)
+    features = net.features(torch.randn(4, 3))
+    assert features.isfinite().all()
+    assert (features[:, n_rows:] == 0).all()
+
+
+def test_landmarks_that_are_alike_do_no_harm():
+    net = KernelNet((2,))
+    net.features.learn(torch.zeros(200, 2))
+    assert net.features(torch.randn(5, 2)).abs().max() < 10
+
+
+def test_a_mean_of_kernel_networks_is_simplified_to_one():
+    first = make_kernel_net()
+    nets = [KernelNet((3,), first.features) for _ in range(3)]
+    for net in nets:
+        torch.nn.init.normal_(net.top.layers[-1].weight)
+        torch.nn.init.normal_(net.top.layers[-1].bias)
+    mlp = MLP((3,), (4,))
+    whole = Averaged([Averaged([mlp, nets[0]], [0.3, 0.7]), Averaged(nets[1:], [0.5, 0.5])])
+    x = torch.randn(50, 3)
+    with torch.no_grad():
+        torch.testing.assert_close(simplify(whole)(x), whole(x), rtol=1e-4, atol=1e-4)
+    assert len(simplify(whole).members) == 2
+    assert simplify(mlp) is mlp
+
+
+def test_networks_side_by_side_are_those_networks():
+    nets = [SkipMLP((3,), (4,)) for _ in range(3)]
+    for net in nets:
+        for parameter in net.parameters():
+            torch.nn.init.normal_(parameter)
+    together = SideBySide(nets)
+    x = torch.randn(3, 7, 3)
+    expected = torch.stack([net(rows) for net, rows in zip(nets, x, strict=True)])
+    torch.testing.assert_close(together(x), expected)
+    # Views: what the joint network learns, each of them has learned.
+    together.lend_weights(nets)
+    with torch.no_grad():
+        for parameter in together.parameters():
+            parameter += 0.5
+    torch.testing.assert_close(nets[1](x[1]), together(x)[1])
+    assert not SideBySide.can_hold([nets[0], MLP((3,), (4,))])

@@ -80,6 +80,16 @@ def test_a_last_batch_of_one_row_is_left_out_and_one_of_two_kept(n_unlabeled, si
     assert len(batches) == len(sizes)
 
 
+def test_min_steps_goes_through_the_rows_again_in_full_batches():
+    batches = make_batches(n_unlabeled=20, batch_size=8, min_steps=7)
+    assert len(batches) == 7
+    parts = [batch.unlabeled for batch in batches]
+    assert [len(part) for part in parts] == [8] * 7
+    rows, times = counts(parts)
+    assert len(rows) == 20
+    assert times.max() - times.min() <= 1
+
+
 @pytest.mark.parametrize("n_positive", [1, 2, 7, 30, 49, 50])
 def test_rows_of_a_small_pool_are_used_almost_equally_often(n_positive):
     mined = np.arange(1000, 1011)

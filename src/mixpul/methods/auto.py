@@ -7,7 +7,7 @@ from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
-from joblib import Parallel, delayed
+from joblib import Parallel, delayed, effective_n_jobs
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 
@@ -169,16 +169,14 @@ class AutoPUClassifier(PUClassifier):
 
     def _run(self, plans: list[Callable[[int], Fitted]], names: list[str]) -> list[Fitted]:
         """Fit all candidates; leave out those that fail, with a warning."""
-        results = []
-        is_alone = self.n_jobs in (None, 1)
-        if is_alone and self.verbose:
+        if effective_n_jobs(self.n_jobs) == 1:
             # One after the other, each with a bar of its own.
             results = [plan(self.verbose) for plan in plans]
         else:
-            jobs = (delayed(plan)(0) for plan in plans)
             pool = Parallel(n_jobs=self.n_jobs, return_as="generator")
             with progress_bar(len(plans), "AutoPU", self.verbose, "candidates") as advance:
-                for result in pool(jobs):
+                results = []
+                for result in pool(delayed(plan)(0) for plan in plans):
                     advance({})
                     results.append(result)
         for result in results:

@@ -104,7 +104,7 @@ class KernelSum(nn.Module):
         for weight, top in zip(weights, tops, strict=True):
             line, bias = top.parameters()
             direction += weight * line.detach().cpu()
-            self.bias += weight * float(bias)
+            self.bias += weight * float(bias.detach())
         mapped = direction[0] @ features.mapping.double().cpu()
         self.register_buffer("direction", mapped.to(features.mapping))
 
