@@ -429,7 +429,7 @@ class NeuralPUClassifier(PUClassifier):
     # -- prediction -----------------------------------------------------------------------------
 
     def make_fold_scorers(self) -> list[Callable[[Any], NDArray[np.float32]]]:
-        """Return for each fold a scorer by the networks without it, on the scale of `oof_scores_`."""
+        """Return for each fold a scorer by networks without it, on the scale of `oof_scores_`."""
         nets = cast(Averaged, self.net_).members
         return [partial(_score_by, net, shift=self.threshold_) for net in nets]
 
