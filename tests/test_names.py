@@ -68,8 +68,8 @@ def house_with_a_new_method(tmp_path):
     )
     text = (ROOT / "CONTRIBUTING.md").read_text()
     (code,) = re.findall(r"```python\n(.*?)```", text, flags=re.DOTALL)
-    (line,) = re.findall(r'^    +("logistic": .*,)$', text, flags=re.MULTILINE)
-    (tmp_path / "src/mixpul/methods/logistic.py").write_text(code)
+    (line,) = re.findall(r'^    +("softplus": .*,)$', text, flags=re.MULTILINE)
+    (tmp_path / "src/mixpul/methods/softplus.py").write_text(code)
     registry = tmp_path / "src/mixpul/_names.py"
     last = '"bagging": "mixpul.methods.bagging:BaggingPUClassifier",'
     assert last in registry.read_text()
@@ -84,20 +84,20 @@ def test_a_new_method_is_one_file_and_one_line(house_with_a_new_method, tmp_path
     table.write_text("\n".join(["a,b,c,label", *rows]))
     source, model = house_with_a_new_method, tmp_path / "model.mixpul"
 
-    fit = ["fit", table, "--label", "label", "--method", "logistic", "--set", "n_epochs=2"]
+    fit = ["fit", table, "--label", "label", "--method", "softplus", "--set", "n_epochs=2"]
     done = run(None, *fit, "-o", model, source=source)
     assert done.returncode == 0, done.stderr
-    assert "LogisticPUClassifier" in done.stdout
+    assert "SoftplusPUClassifier" in done.stdout
 
     done = run(
-        "import sys, mixpul; from mixpul.assess import METHODS; assert 'logistic' in METHODS;"
-        "print(type(mixpul.load(sys.argv[1])[-1]) is mixpul.LogisticPUClassifier)",
+        "import sys, mixpul; from mixpul.assess import METHODS; assert 'softplus' in METHODS;"
+        "print(type(mixpul.load(sys.argv[1])[-1]) is mixpul.SoftplusPUClassifier)",
         model,
         source=source,
     )
     assert done.stdout.strip() == "True", done.stderr
     done = run(None, "compare", "--help", source=source)
-    assert "logistic" in done.stdout
+    assert "softplus" in done.stdout
 
 
 def test_the_common_checks_take_their_classifiers_from_the_registry():

@@ -15,7 +15,7 @@ from mixpul import datasets
 from mixpul.metrics import pu_auc_score
 from mixpul.paper.baselines import ClassMeans
 from mixpul.paper.grid import make_trial, matches, parse_only, trials_of
-from mixpul.paper.methods import METHODS, METHODS_OF_CIFAR10
+from mixpul.paper.methods import METHODS, METHODS_OF_IMAGES
 from mixpul.paper.names import CIFAR10_CPU, ETHN
 from mixpul.paper.perform import perform, split_data
 from mixpul.paper.published import Published
@@ -60,7 +60,7 @@ class TestPublished:
 
     def test_methods_are_known(self):
         for target in TARGETS.values():
-            known = METHODS_OF_CIFAR10.get(target.name, METHODS)
+            known = METHODS_OF_IMAGES.get(target.name, METHODS)
             assert set(target.all_methods) <= set(known)
 
 

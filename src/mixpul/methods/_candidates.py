@@ -3,7 +3,8 @@
 import time
 import warnings
 import zlib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -15,7 +16,9 @@ from threadpoolctl import threadpool_limits
 
 from mixpul._names import METHODS
 from mixpul._util.cross_validation import cross_validate
+from mixpul._util.progress import progress_bar
 from mixpul._util.random import seed_parts
+from mixpul.base import PUClassifier
 from mixpul.methods.bagging import BaggingPUClassifier
 from mixpul.methods.logistic import LogisticPUClassifier
 from mixpul.methods.mixpul import MixPULClassifier
@@ -170,12 +173,12 @@ def _fit_candidate(
     nothing = np.empty(0)
     if deadline is not None and time.time() > deadline:
         return Fitted(name, None, nothing, None, 0.0, "the time limit was reached before its turn.")
-    if "verbose" in model.get_params():
+    if isinstance(model, PUClassifier) and "verbose" in model.get_params():
         model.set_params(verbose=verbose)
     start = time.perf_counter()
     try:
         # One thread each: results do not depend on the number of cores, and jobs not on each other.
-        with threadpool_limits(1), warnings.catch_warnings():
+        with threadpool_limits(1), warnings.catch_warnings(), _show_progress(name, model, verbose):
             warnings.simplefilter("ignore")
             scores, parts = _fit_on_folds(model, X, is_positive, folds, deadline)
         if not np.isfinite(scores).all():
@@ -184,9 +187,18 @@ def _fit_candidate(
         lines = str(error).splitlines() or [""]
         reason = f"{type(error).__name__}: {lines[0]}"
         return Fitted(name, None, nothing, None, time.perf_counter() - start, reason)
-    if "verbose" in model.get_params():
-        model.set_params(verbose=0)
+    if isinstance(model, PUClassifier) and "verbose" in model.get_params():
+        model.set_params(verbose=0)  # how loud a fit was is not a setting to keep
     return Fitted(name, model, scores, parts, time.perf_counter() - start)
+
+
+@contextmanager
+def _show_progress(name: str, model: Any, verbose: int) -> Iterator[None]:
+    """Show a bar that is full when the fit is over; networks have bars of their own."""
+    is_shown = verbose and not isinstance(model, NeuralPUClassifier)
+    with progress_bar(1, name, int(bool(is_shown)), "fit") as advance:
+        yield
+        advance({})
 
 
 def _fit_on_folds(

@@ -41,28 +41,33 @@ class MixPULClassifier(NeuralPUClassifier):
     positives should outrank unlabeled rows by `margin` (L_PU). Targets of unlabeled rows come from
     a teacher, the moving average of the network; the teacher also predicts.
 
-    The defaults are ours: several networks, each of which leaves out one fold of the rows, averaged
-    over the epochs in which the rows left out are told apart best. `from_paper` takes the
-    published settings. Standardise the features first.
+    The defaults are ours. Three settings, a network of hidden layers and two that are linear in
+    kernel features, train on the same folds. Each network leaves out one fold and is averaged over
+    the epochs in which the rows left out are told apart best; settings are weighed by how well they
+    rank the rows left out. `from_paper` takes the published settings. Standardise the features
+    first.
 
     Parameters
     ----------
-    net : {'skip-mlp', 'mlp', 'linear', 'small-conv', 'allconv13'}, sequence of int, or callable, \
-default='skip-mlp'
-        Network: by name; widths of the hidden layers of an MLP; or a function that takes the
-        shape of one row and returns a `torch.nn.Module` with one logit per row.
+    net : {'auto', 'skip-mlp', 'narrow-skip-mlp', 'mlp', 'linear', 'kernel', 'small-conv', \
+'allconv13'}, sequence of int, or callable, default='auto'
+        'auto' trains 'narrow-skip-mlp', and 'kernel' with two weight decays, and weighs them; for
+        images, or with a `weight_decay` of your own, it is 'skip-mlp'. Or one kind of network: by
+        name; widths of the hidden layers of an MLP; or a function that takes the shape of one row
+        and returns a `torch.nn.Module` with one logit per row.
     miner : {'rand', 'dist', 'ntc'} or NegativeMiner, default='rand'
         How reliable negatives are picked from the unlabeled rows.
     negative_fraction : float, default=1.0
         Share of the unlabeled rows to mine as negatives, in (0, 1].
-    alpha : float, default=1.0
+    alpha : float, default=0.2
         Mixing weights are drawn from Beta(alpha, alpha). Larger mixes more evenly.
-    mixing : 'row' or None, default=None
+    mixing : 'row' or None, default='row'
         'row' draws a mixing weight for each row, None one for all rows of a batch, as the paper.
     beta : float, default=1.0
         Weight of L_U.
-    gamma : float, default=1.0
-        Weight of L_PU.
+    gamma : float, default=0.3
+        Weight of L_PU. At 1, as in the paper, it drives probabilities to 0 and 1 before the other
+        terms have taught much.
     margin : float, default=1.0
         How far positives should outrank unlabeled rows, in probability. From 1 on every pair
         counts, and the term is a difference of means.
@@ -70,19 +75,24 @@ default='skip-mlp'
         Slowest decay of the teacher's moving average.
     warmup : float, default=0.0
         Share of the epochs before L_U sets in; its weight then rises over a tenth of them.
-    n_epochs : int, default=30
-        Most epochs to train. An epoch is one pass over the unlabeled rows.
+    n_epochs : int, default=20
+        Most epochs to train. An epoch is one pass over the unlabeled rows, within the limits of
+        `min_steps` and `max_steps`.
     learning_rate : float, default=0.04
     optimizer : {'sgd', 'adam'}, default='sgd'
         SGD takes Nesterov momentum.
     momentum : float, default=0.9
-    weight_decay : float or 'auto', default='auto'
-        L2 penalty; 'auto' is 2 / number of labeled positives, so that a handful of them is not
-        memorised.
-    batch_size : int, default=128
-        Rows of each kind (positive, negative, unlabeled) per step.
-    max_steps : int or None, default=250
-        Most steps per epoch: bounds the time on large tables.
+    weight_decay : float, 'auto' or sequence of float, default='auto'
+        L2 penalty, in proportion to 1 / number of labeled positives by 'auto', so that a handful of
+        them is not memorised. Of several, each trains networks of its own, which are weighed.
+    batch_size : int or 'auto', default='auto'
+        Rows of each kind (positive, negative, unlabeled) per step; 'auto' is an eighth of the
+        number of labeled positives, within 32 and 128.
+    max_steps : int, 'auto' or None, default='auto'
+        Most steps per epoch: bounds the time on large tables. 'auto' is a fifth of the number of
+        labeled positives, within 50 and 250.
+    min_steps : int or None, default=50
+        Fewest steps per epoch: rows of a small table come several times.
     augment : {'flip', 'shift', 'cutout'}, sequence of them, callable or None, default=None
         Random changes to the images of a training batch, one after the other, or a function of
         the batch and a `torch.Generator` (see `mixpul.augment`). With 'flip', scores are means over
@@ -121,6 +131,8 @@ default='skip-mlp'
         The trained network; one logit per row.
     n_epochs_ : int
         The best epoch by held-out rows, or the last one without early stopping.
+    settings_ : list of dict
+        If several were trained: `net`, `weight_decay` and `weight` of each; they add up to 1.
     history_ : list of dict
         Per epoch the mean of each loss term over steps and networks; of held-out rows "pu_auc",
         and "gap", by which epochs are judged.

@@ -7,6 +7,7 @@ from typing import Any
 from sklearn.base import clone
 
 from mixpul import (
+    AutoPUClassifier,
     BaggingPUClassifier,
     MixPULClassifier,
     NNPUClassifier,
@@ -21,6 +22,7 @@ from mixpul._util.validation import write_recipe
 from mixpul.paper.baselines import ClassMeans, TunedLogisticRegression
 from mixpul.paper.names import (
     AS_PUBLISHED,
+    AUTO,
     BAGGING,
     CIFAR10,
     CIFAR10_CPU,
@@ -29,6 +31,7 @@ from mixpul.paper.names import (
     LOGISTIC_REGRESSION,
     MIXPUL,
     MIXPUL_AS_PUBLISHED,
+    MNIST,
     N_LABELED,
     NNPU,
     NNPU_WITH,
@@ -47,7 +50,7 @@ from mixpul.paper.names import (
 )
 from mixpul.paper.watched import WatchedMixPUL
 
-__all__ = ["METHODS", "METHODS_OF_CIFAR10", "Method", "find_method"]
+__all__ = ["METHODS", "METHODS_OF_IMAGES", "Method", "find_method"]
 
 
 @dataclass(frozen=True)
@@ -75,6 +78,18 @@ class Method:
         return model.set_params(**own)
 
 
+# MixPUL with one kind of network, as it was before several were weighed.
+_ONE_NETWORK: dict[str, Any] = {
+    "net": "skip-mlp",
+    "alpha": 1.0,
+    "mixing": None,
+    "gamma": 1.0,
+    "n_epochs": 30,
+    "batch_size": 128,
+    "max_steps": 250,
+    "min_steps": None,
+}
+
 METHODS: dict[str, Method] = {
     # The paper's columns.
     SUPERVISED: Method(SupervisedClassifier()),
@@ -85,6 +100,7 @@ METHODS: dict[str, Method] = {
     MIXPUL: Method(MixPULClassifier()),
     RAMP: Method(RampClassifier(), true_prior=True),
     # Ours.
+    AUTO: Method(AutoPUClassifier()),
     MIXPUL_AS_PUBLISHED: Method(MixPULClassifier.from_paper()),
     VPU: Method(VPUClassifier()),
     BAGGING: Method(BaggingPUClassifier()),
@@ -92,9 +108,9 @@ METHODS: dict[str, Method] = {
     CLASS_MEANS: Method(ClassMeans()),
     # Ways to mine reliable negatives; with all unlabeled rows as negatives, our default, there
     # would be nothing to choose.
-    RAND: Method(MixPULClassifier(miner="rand", negative_fraction=0.5)),
-    DIST: Method(MixPULClassifier(miner="dist", negative_fraction=0.5)),
-    NTC: Method(MixPULClassifier(miner="ntc", negative_fraction=0.5)),
+    RAND: Method(MixPULClassifier(miner="rand", negative_fraction=0.5, **_ONE_NETWORK)),
+    DIST: Method(MixPULClassifier(miner="dist", negative_fraction=0.5, **_ONE_NETWORK)),
+    NTC: Method(MixPULClassifier(miner="ntc", negative_fraction=0.5, **_ONE_NETWORK)),
     RAND + AS_PUBLISHED: Method(MixPULClassifier.from_paper(miner="rand")),
     DIST + AS_PUBLISHED: Method(MixPULClassifier.from_paper(miner="dist")),
     NTC + AS_PUBLISHED: Method(MixPULClassifier.from_paper(miner="ntc")),
@@ -125,6 +141,13 @@ _ON_CPU: dict[str, Any] = {
     "learning_rate": 0.01,
     "weight_decay": 5e-4,
 }
+# MixPUL's defaults are for tables.
+_MIXPUL_ON_IMAGES: dict[str, Any] = {
+    "alpha": 1.0,
+    "mixing": None,
+    "gamma": 1.0,
+    "min_steps": None,
+}
 # Gradients of the sigmoid loss, weighed by the class prior, are too small for SGD in so few steps.
 _ADAM: dict[str, Any] = {"optimizer": "adam", "learning_rate": 1e-3}
 
@@ -138,7 +161,8 @@ def _scale_with_positives(n_positive: int) -> dict[str, Any]:
 
 
 # A learning rate of 1e-5 is what the paper states for CIFAR-10.
-METHODS_OF_CIFAR10: dict[str, dict[str, Method]] = {
+METHODS_OF_IMAGES: dict[str, dict[str, Method]] = {
+    MNIST: METHODS | {MIXPUL: Method(MixPULClassifier(**_ONE_NETWORK))},
     CIFAR10: {
         NNPU: Method(NNPUClassifier(**_ON_GPU, learning_rate=1e-5), true_prior=True),
         # The paper trains uPU for less than ten epochs, because it overfits.
@@ -146,7 +170,7 @@ METHODS_OF_CIFAR10: dict[str, dict[str, Method]] = {
             UPUClassifier(model="mlp", **_ON_GPU | {"n_epochs": 9}, learning_rate=1e-5),
             true_prior=True,
         ),
-        MIXPUL: Method(MixPULClassifier(**_ON_GPU)),
+        MIXPUL: Method(MixPULClassifier(**_ON_GPU, **_MIXPUL_ON_IMAGES)),
         MIXPUL_AS_PUBLISHED: Method(
             MixPULClassifier.from_paper(net="allconv13", learning_rate=1e-5)
         ),
@@ -161,7 +185,7 @@ METHODS_OF_CIFAR10: dict[str, dict[str, Method]] = {
             settings_of=_scale_with_positives,
         ),
         MIXPUL: Method(
-            MixPULClassifier(**_ON_CPU, mixing="row", ema_decay=0.99),
+            MixPULClassifier(**_ON_CPU, **_MIXPUL_ON_IMAGES | {"mixing": "row"}, ema_decay=0.99),
             settings_of=_scale_with_positives,
         ),
     },
@@ -170,7 +194,7 @@ METHODS_OF_CIFAR10: dict[str, dict[str, Method]] = {
 
 def find_method(target: str, name: str, settings: Mapping[str, Any]) -> Method:
     """Return a column of a target, with the parameters that fit the number of positives."""
-    method = METHODS_OF_CIFAR10.get(target, METHODS)[name]
+    method = METHODS_OF_IMAGES.get(target, METHODS)[name]
     if method.settings_of is None:
         return method
     model = clone(method.model).set_params(**method.settings_of(settings[N_LABELED]))

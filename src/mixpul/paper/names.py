@@ -39,6 +39,7 @@ WITH_ALL_TERMS = "with L_U and L_PU"
 WITHOUT_L_U = "without L_U"
 WITHOUT_L_PU = "without L_PU"
 # ... and ours.
+AUTO = "Auto"
 VPU = "VPU"
 BAGGING = "Bagging"
 LOGISTIC_REGRESSION = "logistic regression"

@@ -15,10 +15,11 @@ from sklearn.preprocessing import FunctionTransformer, StandardScaler
 from mixpul import datasets
 from mixpul.datasets import PUData
 from mixpul.metrics import pu_auc_score
-from mixpul.paper.methods import METHODS_OF_CIFAR10, find_method
+from mixpul.paper.methods import find_method
 from mixpul.paper.names import (
     AUC,
     CIFAR10,
+    CIFAR10_CPU,
     EPOCHS,
     ERROR,
     IMAGE_SOURCES,
@@ -70,7 +71,7 @@ def perform(
     # Some methods have no epochs to shorten.
     if EPOCHS in trial.settings and "n_epochs" in model.get_params():
         model.set_params(n_epochs=trial.settings[EPOCHS])
-    is_long = trial.target in METHODS_OF_CIFAR10
+    is_long = trial.target in (CIFAR10, CIFAR10_CPU)
     is_resumed = False
     if is_long and results is not None:
         checkpoint = Path(results) / trial.target / f"{trial.id}.checkpoint"

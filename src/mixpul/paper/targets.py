@@ -6,6 +6,7 @@ from mixpul.datasets import BUNDLED
 from mixpul.paper.names import (
     AS_PUBLISHED,
     AUC,
+    AUTO,
     BAGGING,
     CIFAR10,
     CIFAR10_CPU,
@@ -116,7 +117,15 @@ _UCI = Target(
     runs=10,
     published=UCI_AUC,
     extra_datasets=EXTRA_SETS,
-    extra_methods=(MIXPUL_AS_PUBLISHED, VPU, BAGGING, RAMP, LOGISTIC_REGRESSION, CLASS_MEANS),
+    extra_methods=(
+        AUTO,
+        MIXPUL_AS_PUBLISHED,
+        VPU,
+        BAGGING,
+        RAMP,
+        LOGISTIC_REGRESSION,
+        CLASS_MEANS,
+    ),
 )
 _MNIST = Target(
     name=MNIST,

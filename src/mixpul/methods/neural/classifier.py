@@ -37,6 +37,7 @@ from mixpul.methods.neural.settings import (
     Setting,
     join_folds,
     learn_features,
+    make_average,
     split_by_setting,
     weigh_settings,
 )
@@ -243,7 +244,8 @@ class NeuralPUClassifier(PUClassifier):
         """Train all members step by step in one loop; return how to average over epochs."""
         joint = self._join(objectives, self._choose_precision(objectives[0].member))
         optimizer = self._make_optimizer(joint)
-        average = self._make_average(objectives, is_positive)
+        patience = self.patience if self.early_stopping else None
+        average = make_average(objectives, is_positive, patience, self._criterion)
         checkpoint = self._open_checkpoint(objectives, X, is_positive, optimizer, average)
         # Resuming also sets the state of torch, so nothing may be drawn between here and training.
         history = [] if checkpoint is None else checkpoint.resume()
@@ -288,23 +290,6 @@ class NeuralPUClassifier(PUClassifier):
         if decays:
             add_decays(optimizer, joint.list_decays())
         return optimizer
-
-    def _make_average(
-        self, objectives: list[Objective], is_positive: NDArray[np.bool_]
-    ) -> EpochAverage | AverageOfEach:
-        """Return how to average over epochs; each setting has its own best ones."""
-        averages = [
-            EpochAverage(
-                [objective.predictor for objective in of_one],
-                [objective.member.held_out for objective in of_one],
-                of_one[0].member.batches.rows,
-                is_positive,
-                self.patience if self.early_stopping else None,
-                self._criterion,
-            )
-            for of_one in split_by_setting(objectives)
-        ]
-        return averages[0] if len(averages) == 1 else AverageOfEach(averages)
 
     def _average_members(
         self, objectives: list[Objective], average: EpochAverage | AverageOfEach

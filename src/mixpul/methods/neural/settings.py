@@ -12,7 +12,12 @@ from mixpul.base import HeldOut
 from mixpul.methods._portfolio import compare_with_best, weigh
 from mixpul.methods.neural.member import Member
 from mixpul.methods.neural.objective import Objective
-from mixpul.methods.neural.selection import score_held_out
+from mixpul.methods.neural.selection import (
+    AverageOfEach,
+    Criterion,
+    EpochAverage,
+    score_held_out,
+)
 from mixpul.nets import Averaged, KernelFeatures, KernelNet, NetSpec
 from mixpul.training import ROWS_PER_PASS, Rows
 
@@ -21,6 +26,7 @@ __all__ = [
     "WeighedSettings",
     "join_folds",
     "learn_features",
+    "make_average",
     "split_by_setting",
     "weigh_settings",
 ]
@@ -90,6 +96,27 @@ def split_by_setting(objectives: Sequence[Objective]) -> list[list[Objective]]:
     for objective in objectives:
         by_setting.setdefault(objective.member.setting, []).append(objective)
     return list(by_setting.values())
+
+
+def make_average(
+    objectives: Sequence[Objective],
+    is_positive: NDArray[np.bool_],
+    patience: int | None,
+    criterion: Criterion,
+) -> EpochAverage | AverageOfEach:
+    """Return how to average over epochs; each setting has its own best ones."""
+    averages = [
+        EpochAverage(
+            [objective.predictor for objective in of_one],
+            [objective.member.held_out for objective in of_one],
+            of_one[0].member.batches.rows,
+            is_positive,
+            patience,
+            criterion,
+        )
+        for of_one in split_by_setting(objectives)
+    ]
+    return averages[0] if len(averages) == 1 else AverageOfEach(averages)
 
 
 def weigh_settings(
