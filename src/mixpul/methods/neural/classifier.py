@@ -430,7 +430,7 @@ class NeuralPUClassifier(PUClassifier):
 
 
 def _score_by(net: nn.Module, X: Any, shift: float = 0.0) -> NDArray[np.float32]:
-    # Where the network is: it was trained on a GPU if there is one. A sum of kernels has buffers only.
+    # Where the network is, perhaps on a GPU. A sum of kernels has buffers only.
     device = next(chain(net.parameters(), net.buffers())).device
     return score_rows(net, as_rows(X, device), torch.arange(X.shape[0])) - np.float32(shift)
 
