@@ -22,7 +22,7 @@ $(STAMP): pyproject.toml constraints.txt
 	PIP_CONSTRAINT=constraints.txt $(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev]'
 	@touch $@
 
-demo: $(STAMP)  ## MixPUL against its rivals on a bundled data set; prints a leaderboard, writes a figure and a report
+demo: $(STAMP)  ## AutoPU, MixPUL and rivals on a bundled data set; prints a leaderboard, writes a figure and a report
 	$(BIN)/mixpul demo
 
 test: check  ## what CI runs

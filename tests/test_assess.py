@@ -269,7 +269,7 @@ def test_one_positive_cannot_be_held_out(table):
 @pytest.mark.parametrize(
     ("model", "words"),
     [
-        ("mixup", "no method 'mixup'; there are mixpul"),
+        ("mixup", "no method 'mixup'; there are auto, mixpul"),
         (StandardScaler(), "classifier of mixpul; got StandardScaler"),
         (make_pipeline(StandardScaler(), brief()), "a TableInput and a classifier; got Standard"),
     ],

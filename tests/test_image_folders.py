@@ -723,7 +723,16 @@ def test_usage_errors_have_exit_code_two(work, tmp_path, more, words):
 def test_models_of_tables_and_of_pictures_are_told_apart(work, tmp_path):
     table = tmp_path / "t.csv"
     table.write_text("a,b\n" + "".join(f"{n % 7},{int(n < 9)}\n" for n in range(40)))
-    words = ["--set", "net=(2,)", "--set", "n_epochs=1", "--set", "cross_fitting=2"]
+    words = [
+        "--method",
+        "mixpul",
+        "--set",
+        "net=(2,)",
+        "--set",
+        "n_epochs=1",
+        "--set",
+        "cross_fitting=2",
+    ]
     assert run("fit", table, "--label", "b", *words, "-o", tmp_path / "m").code == 0
     for model, command, source, way_out in (
         (tmp_path / "m", "predict-images", work / "new", "`mixpul predict`"),

@@ -411,3 +411,14 @@ def test_the_cut_is_set_on_out_of_fold_scores(pu):
     )
     alone = MixPULClassifier(n_epochs=2, cross_fitting=None, early_stopping=False)
     assert alone.fit(pu.X, pu.y).threshold_ == 0  # no row was held out
+
+
+def test_a_classifier_of_kernel_networks_alone_predicts():
+    pu = datasets.make_pu(*datasets.load("titanic", return_X_y=True), c=0.2, random_state=0)
+    model = MixPULClassifier(net="kernel", n_epochs=2, cross_fitting=2, random_state=0)
+    model.fit(pu.X, pu.s)
+    is_first = model.oof_folds_ == 0
+    # A sum of kernels has no parameters, only buffers.
+    assert np.isfinite(model.decision_function(pu.X)).all()
+    again = model.make_fold_scorers()[0](pu.X[is_first])
+    np.testing.assert_allclose(again, model.oof_scores_[is_first], atol=1e-4)

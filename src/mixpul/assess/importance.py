@@ -5,6 +5,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from threadpoolctl import threadpool_limits
 
 from mixpul.assess.intervals import estimate_auc_difference
 from mixpul.assess.out_of_fold import OutOfFold
@@ -55,13 +56,17 @@ def score_shuffled(
     without, start = [], 0
     for plan in table.plan_:
         stop = start + len(plan["endings"])
-        shuffled = np.empty((N_PERMUTATIONS, len(sample)), dtype=np.float32)
         # Within each part: a row gets values of rows that its scorer has not seen either.
-        for scores in shuffled:
-            for part, scorer in zip(parts, fitted.scorers, strict=True):
-                changed = held_out[part]  # a copy, since `part` is a list of rows
-                changed[:, start:stop] = random.permutation(changed[:, start:stop])
-                scores[part] = scorer(changed, sample[part])
+        orders = [[random.permutation(part) for part in parts] for _ in range(N_PERMUTATIONS)]
+        shuffled = np.empty((N_PERMUTATIONS, len(sample)), dtype=np.float32)
+        for part, scorer, *own in zip(parts, fitted.scorers, *orders, strict=True):
+            # All permutations at once: trees take longer to get ready than to score some rows.
+            changed = np.tile(held_out[part], (N_PERMUTATIONS, 1))
+            changed[:, start:stop] = held_out[np.concatenate(own), start:stop]
+            # One thread: several of them wait for each other with so few rows.
+            with threadpool_limits(1):
+                scores = scorer(changed, np.tile(sample[part], N_PERMUTATIONS))
+            shuffled[:, part] = scores.reshape(N_PERMUTATIONS, -1)
         without.append(shuffled)
         start = stop
         advance({})

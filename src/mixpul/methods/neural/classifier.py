@@ -4,6 +4,7 @@ import time
 from collections.abc import Callable, Sequence
 from contextlib import nullcontext
 from functools import partial
+from itertools import chain
 from numbers import Integral, Real
 from os import PathLike
 from typing import Any, cast
@@ -414,7 +415,7 @@ class NeuralPUClassifier(PUClassifier):
     # -- prediction -----------------------------------------------------------------------------
 
     def make_fold_scorers(self) -> list[Callable[[Any], NDArray[np.float32]]]:
-        """Return a scorer for each fold, by the networks without it, on the scale of a fit."""
+        """Return for each fold a scorer by networks without it, on the scale of `oof_scores_`."""
         nets = cast(Averaged, self.net_).members
         return [partial(_score_by, net, shift=self.threshold_) for net in nets]
 
@@ -429,8 +430,8 @@ class NeuralPUClassifier(PUClassifier):
 
 
 def _score_by(net: nn.Module, X: Any, shift: float = 0.0) -> NDArray[np.float32]:
-    # Where the network is: it was trained on a GPU if there is one.
-    device = next(net.parameters()).device
+    # Where the network is, perhaps on a GPU. A sum of kernels has buffers only.
+    device = next(chain(net.parameters(), net.buffers())).device
     return score_rows(net, as_rows(X, device), torch.arange(X.shape[0])) - np.float32(shift)
 
 
