@@ -12,7 +12,6 @@ each candidate with the first of its method, split by split: mean difference and
 import argparse
 import warnings
 from collections.abc import Iterator
-from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -27,11 +26,25 @@ import mixpul
 from mixpul.base import PUClassifier
 from mixpul.datasets import make_pu
 from mixpul.metrics import pu_auc_score
-from mixpul.nets import SkipMLP
 from mixpul.paper.perform import make_preparation, split_data
 from quality import CELLS
 
 Settings = dict[str, Any]
+
+
+# One kind of network with one weight decay.
+FORMER_MIXPUL: Settings = {
+    "net": "skip-mlp",
+    "alpha": 1.0,
+    "mixing": None,
+    "gamma": 1.0,
+    "n_epochs": 30,
+    "batch_size": 128,
+    "max_steps": 250,
+    "min_steps": None,
+}
+# For a hundred positives.
+DECAYS = (0.02, 0.001, 0.0001)
 
 
 class Candidates(NamedTuple):
@@ -53,21 +66,22 @@ CANDIDATES = [
         mixpul.MixPULClassifier,
         common={},
         choices={
-            "widths 64": {"net": partial(SkipMLP, widths=(64, 64))},
-            "widths 256": {"net": partial(SkipMLP, widths=(256, 256))},
-            "plain MLP": {"net": (128, 128)},
+            "as it was": FORMER_MIXPUL,
+            "hidden layers alone": {"net": "narrow-skip-mlp"},
+            "kernel alone": {"net": "kernel"},
+            "hidden layers, three decays": {"net": "narrow-skip-mlp", "weight_decay": DECAYS},
             "learning rate .02": {"learning_rate": 0.02},
             "learning rate .08": {"learning_rate": 0.08},
-            "60 epochs": {"n_epochs": 60},
+            "36 epochs": {"n_epochs": 36},
+            "batches of 128": {"batch_size": 128},
+            "alpha 1": {"alpha": 1.0},
             "margin .5": {"margin": 0.5},
             "no margin term": {"gamma": 0.0},
+            "gamma 1": {"gamma": 1.0},
             "no L_U": {"beta": 0.0},
             "half the negatives": {"negative_fraction": 0.5},
             "warm-up of a quarter": {"warmup": 0.25},
-            "gamma .3": {"gamma": 0.3},
             "single network": {"cross_fitting": None},
-            "Adam .001": {"optimizer": "adam", "learning_rate": 0.001},
-            "weight decay 1e-4": {"weight_decay": 1e-4},
         },
     ),
     Candidates(
