@@ -7,9 +7,9 @@ they want one; prior estimators get 4,000 rows of spambase. The ratio to MixPUL'
 run is the number to compare between machines. Limits and ratios are about processor seconds, which
 on an idle machine are the wall seconds and on a busy one do not wait for others.
 
-A second table has 4,000 rows of 20 columns with 250 labeled positives. There the ratio is to one pass
-of gradient boosting (scikit-learn's, unlabeled rows as negatives), and scoring is counted in rows per
-second.
+A second table has 4,000 rows of 20 columns with 250 labeled positives. There the ratio is to one
+pass of gradient boosting (scikit-learn's, unlabeled rows as negatives), and scoring is counted in
+rows per second.
 """
 
 import argparse

@@ -10,7 +10,15 @@ from numpy.typing import NDArray
 
 from mixpul._util.arrays import dense_rows
 
-__all__ = ["SPLITS", "Predictor", "Trees", "grow_trees", "join_trees", "make_predictor"]
+__all__ = [
+    "SPLITS",
+    "Predictor",
+    "Trees",
+    "average_trees",
+    "grow_trees",
+    "join_trees",
+    "make_predictor",
+]
 
 SPLITS = ("random", "best")
 Predictor = Callable[[NDArray[np.float32]], NDArray[np.float64]]
@@ -146,6 +154,17 @@ def _compile(trees: Trees, n_columns: int, layout: np.dtype) -> list[Any]:
         )
         compiled.append(tree)
     return compiled
+
+
+def average_trees(predict: Predictor, rows: NDArray[np.float32]) -> NDArray[np.float64]:
+    """Return the mean over the trees; compiled ones are added up, not kept side by side."""
+    if not isinstance(predict, partial) or predict.func is not _predict_compiled:
+        return predict(rows).mean(axis=1)
+    (compiled,) = predict.args
+    total = np.zeros(len(rows))
+    for tree in compiled:
+        total += tree.predict(rows)[:, 0]
+    return total / len(compiled)
 
 
 def _predict_compiled(compiled: list[Any], rows: NDArray[np.float32]) -> NDArray[np.float64]:

@@ -30,7 +30,7 @@ from mixpul.metrics import balanced_threshold
 __all__ = ["AutoPUClassifier"]
 
 # A candidate that counts less than this would cost time at every row and change hardly any rank.
-LEAST_WEIGHT = 0.02
+LEAST_WEIGHT = 0.05
 # Logits per normal score: most unlabeled rows then score between -2 and 2.
 STEEPNESS = 2.0
 
@@ -79,7 +79,7 @@ class AutoPUClassifier(PUClassifier):
     weights_ : dict of str to float
         The weight of each candidate; they add up to 1.
     members_ : dict of str to estimator
-        The fitted candidates that count. Those below a weight of 0.02 are not kept.
+        The fitted candidates that count. Those below a weight of 0.05 are not kept.
     oof_scores_ : ndarray of shape (n_samples,)
         Combined score of each row by fits that have not seen it, on the scale of
         `decision_function`.

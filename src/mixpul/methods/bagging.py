@@ -14,7 +14,14 @@ from mixpul._util.arrays import dense_blocks, dense_rows
 from mixpul._util.random import RandomStateLike, as_generator, draw_seed, seed_parts
 from mixpul._util.validation import HasMethods, Interval, StrOptions
 from mixpul.base import HeldOut, PUClassifier
-from mixpul.methods._trees import SPLITS, Predictor, Trees, grow_trees, make_predictor
+from mixpul.methods._trees import (
+    SPLITS,
+    Predictor,
+    Trees,
+    average_trees,
+    grow_trees,
+    make_predictor,
+)
 from mixpul.metrics import balanced_threshold
 
 __all__ = ["BaggingPUClassifier"]
@@ -215,7 +222,9 @@ class BaggingPUClassifier(PUClassifier):
         return tuple(f"tree_{name}_" for name in Trees._fields)
 
     def _scores(self, X: Any) -> NDArray[np.float32]:
-        shares = [members.mean(axis=1) for _, members in self._predict_blocks(X)]
+        predict = self._make_predictor()
+        blocks = (rows.astype(np.float32) for _, rows in dense_blocks(X))
+        shares = [average_trees(predict, rows) for rows in blocks]
         return _smooth_logit(np.concatenate(shares), self.n_estimators).astype(np.float32)
 
     def _predict_blocks(self, X: Any) -> Iterator[tuple[slice, NDArray[np.float64]]]:

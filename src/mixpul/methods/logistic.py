@@ -121,16 +121,15 @@ class LogisticPUClassifier(PUClassifier):
         X = _as_matrix(X)
         if not self.n_landmarks:
             return X @ self.coef_ + self.intercept_
-        # In blocks: a column for each landmark is more than the rows themselves take.
+        slope = 1 / (self.width**2 * self.landmarks_.shape[1])
         scores = np.empty(X.shape[0])
+        # In double precision: coefficients of landmarks that are alike are large and cancel out. In
+        # blocks, because a column for each landmark is more than the rows themselves take.
         for start in range(0, X.shape[0], ROWS_PER_BLOCK):
             block = slice(start, start + ROWS_PER_BLOCK)
-            kernel = rbf_kernel(X[block], self.landmarks_, gamma=self._find_slope())
+            kernel = rbf_kernel(X[block], self.landmarks_, gamma=slope)
             scores[block] = kernel @ self.coef_ + self.intercept_
         return scores
-
-    def _find_slope(self) -> float:
-        return 1 / (self.width**2 * self.landmarks_.shape[1])
 
     def _make_features(self, rows: Any, seed: int) -> tuple[Any, NDArray[np.float64] | None]:
         """Return the rows themselves, or kernel features and how they come from the kernel."""
