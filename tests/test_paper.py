@@ -66,7 +66,7 @@ class TestPublished:
 
 class TestTrials:
     def test_sizes(self):
-        assert len(trials_of("uci")) == 10 * 8 * 5 * 12
+        assert len(trials_of("uci")) == 10 * 8 * 5 * 13
         assert len(trials_of("mnist", runs=1)) == 27 * 3
         each = {name: len(trials_of(name, runs=1)) for name in TARGETS}
         cpu = each.pop("cifar10-cpu")
