@@ -110,9 +110,7 @@ def list_our_methods(prior: float, seed: int) -> dict[str, Grid]:
     return {f"mixpul {name}": {"defaults": model} for name, model in models.items()}
 
 
-def list_pulearn_methods(
-    prior: float, positives_per_unlabeled: float, seed: int
-) -> dict[str, Grid]:
+def list_prior_free_pulearn(positives_per_unlabeled: float, seed: int) -> dict[str, Grid]:
     import pulearn
 
     bases = {
@@ -148,17 +146,26 @@ def list_pulearn_methods(
             )
             for name, base in bagged.items()
         },
+        "pulearn Bayesian": {name: kind() for name, kind in bayesian.items()},
+    }
+
+
+def list_pulearn_methods(
+    prior: float, positives_per_unlabeled: float, seed: int
+) -> dict[str, Grid]:
+    import pulearn
+
+    return list_prior_free_pulearn(positives_per_unlabeled, seed) | {
         "pulearn nnPU (prior)": {
             f"learning rate {rate}": pulearn.NNPUClassifier(
                 prior, learning_rate=rate, random_state=seed
             )
             for rate in (0.01, 0.1, 1.0, 10.0)
         },
-        "pulearn Bayesian": {name: kind() for name, kind in bayesian.items()},
     }
 
 
-def list_pu_toolbox_methods(prior: float, c: float, n_features: int, seed: int) -> dict[str, Grid]:
+def list_prior_free_pu_toolbox(seed: int) -> dict[str, Grid]:
     import pu_toolbox
 
     elkan_noto = {
@@ -174,6 +181,15 @@ def list_pu_toolbox_methods(prior: float, c: float, n_features: int, seed: int) 
         mode="probability_correction",
         random_state=seed,
     )
+    return {
+        "pu-toolbox Elkan-Noto": elkan_noto,
+        "pu-toolbox PUSB": {f"C {C}": pu_toolbox.PUSBClassifier(C=C) for C in (0.01, 0.1, 1.0)},
+    }
+
+
+def list_pu_toolbox_methods(prior: float, c: float, n_features: int, seed: int) -> dict[str, Grid]:
+    import pu_toolbox
+
     upu = {}
     for loss in ("squared", "logistic"):
         for penalty in (0.001, 0.01, 0.1):
@@ -193,8 +209,7 @@ def list_pu_toolbox_methods(prior: float, c: float, n_features: int, seed: int) 
             **options,
         ),
     }
-    return {
-        "pu-toolbox Elkan-Noto": elkan_noto,
+    return list_prior_free_pu_toolbox(seed) | {
         "pu-toolbox uPU (prior)": upu,
         "pu-toolbox nnPU (prior)": nnpu,
         "pu-toolbox Dist-PU (prior)": {
@@ -206,7 +221,6 @@ def list_pu_toolbox_methods(prior: float, c: float, n_features: int, seed: int) 
         "pu-toolbox LDCE (prior)": {
             "1,000 rounds": pu_toolbox.LDCEClassifier(1 - c, max_iter=1000, random_state=seed)
         },
-        "pu-toolbox PUSB": {f"C {C}": pu_toolbox.PUSBClassifier(C=C) for C in (0.01, 0.1, 1.0)},
     }
 
 
