@@ -68,7 +68,9 @@ def _draw_leaderboard(results: "list[Result]") -> Table:
     table.add_column("AUC\nhidden truth", justify="right")
     table.add_column("PU-AUC\nout of fold", justify="right")
     table.add_column("seconds", justify="right")
-    ranked = sorted(results, key=lambda result: -result.auc)
+    # The portfolio comes first, it is what we advise; then the others, the best first.
+    portfolio, *others = results
+    ranked = [portfolio, *sorted(others, key=lambda result: -result.auc)]
     for result in ranked:
         table.add_row(
             result.method,
