@@ -281,3 +281,14 @@ def test_bars_are_shown_for_each_candidate(capsys):
     shown = capsys.readouterr().err
     assert "MixPUL" in shown
     assert "logistic-0.1" in shown
+
+
+def test_a_large_sparse_table_stays_sparse(monkeypatch):
+    from mixpul.methods import _scaling
+
+    monkeypatch.setattr(_scaling, "MOST_ENTRIES", 100)
+    rows = sparse.csr_matrix(np.where(np.abs(X) > 1, X, 0))
+    model = AutoPUClassifier(candidates=FEW, random_state=0).fit(rows, Y)
+    assert not len(model.is_heavy_)
+    assert sparse.issparse(_scaling.Scaling.learn(rows).apply(rows))
+    assert roc_auc_score(TRUTH, model.decision_function(rows)) > 0.6

@@ -6,23 +6,28 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from mixpul._util.arrays import dense_blocks
+
 __all__ = ["Scaling"]
 
 # A column with a value so many standard deviations from its mean has a heavy tail.
 HEAVY_TAIL = 8.0
-ROWS_PER_BLOCK = 65_536
+# Sparse tables up to this size take less memory as dense ones than a fit takes anyway.
+MOST_ENTRIES = 5e7
 
 
 class Scaling(NamedTuple):
     """Centre and scale of each column; tails are drawn in first, by a signed logarithm.
 
-    Images stay as they are. Sparse columns are only divided: zeros must stay zeros.
+    Images stay as they are. Sparse rows become dense if they are few enough; else their columns
+    are only divided, so that zeros stay zeros.
 
     Attributes
     ----------
     centre, scale : ndarray of shape (n_features,)
         Empty for images.
     is_heavy : ndarray of bool of shape (n_features,)
+        Empty where columns are only divided.
     """
 
     centre: NDArray[np.float64]
@@ -32,14 +37,15 @@ class Scaling(NamedTuple):
     @classmethod
     def learn(cls, X: Any) -> Self:
         """Learn from the rows of a fit."""
+        none = np.empty(0, dtype=bool)
         if X.ndim > 2:
-            return cls(np.empty(0), np.empty(0), np.empty(0, dtype=bool))
-        if sparse.issparse(X):
+            return cls(np.empty(0), np.empty(0), none)
+        if sparse.issparse(X) and np.prod(X.shape, dtype=float) > MOST_ENTRIES:
             mean = np.asarray(X.mean(axis=0)).ravel()
             square = np.asarray(X.multiply(X).mean(axis=0)).ravel()
             spread = np.sqrt(np.maximum(square - mean**2, 0))
-            never = np.zeros(X.shape[1], dtype=bool)
-            return cls(np.zeros(X.shape[1]), np.where(spread > 0, spread, 1.0), never)
+            return cls(np.zeros(X.shape[1]), np.where(spread > 0, spread, 1.0), none)
+        X = X.toarray() if sparse.issparse(X) else X
         mean, spread = X.mean(axis=0, dtype=np.float64), X.std(axis=0, dtype=np.float64)
         farthest = np.maximum(X.max(axis=0) - mean, mean - X.min(axis=0))
         is_heavy = farthest > HEAVY_TAIL * np.where(spread > 0, spread, np.inf)
@@ -53,13 +59,12 @@ class Scaling(NamedTuple):
         """Return the rows on one scale, in single precision."""
         if X.ndim > 2:
             return X
-        if sparse.issparse(X):
+        if not len(self.is_heavy):
             return sparse.csr_matrix(X @ sparse.diags(1 / self.scale)).astype(np.float32)
         scaled = np.empty(X.shape, dtype=np.float32)
         # In blocks: double precision of a whole large table would not be needed at once.
-        for start in range(0, len(X), ROWS_PER_BLOCK):
-            block = slice(start, start + ROWS_PER_BLOCK)
-            scaled[block] = (_draw_in(X[block], self.is_heavy) - self.centre) / self.scale
+        for block, rows in dense_blocks(X):
+            scaled[block] = (_draw_in(rows, self.is_heavy) - self.centre) / self.scale
         return scaled
 
 

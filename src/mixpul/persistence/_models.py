@@ -188,6 +188,8 @@ def _check_portfolio(model: Any) -> None:
             raise ValueError(f"the candidate {name!r} was fitted on other rows.")
     # Images are not scaled.
     shape = model._row_shape if len(model._row_shape) == 1 else (0,)
-    scaling = (model.column_centre_, model.column_scale_, model.is_heavy_)
-    if any(array.shape != shape for array in scaling) or model.is_heavy_.dtype != bool:
+    # Columns of a large sparse table are only divided, and none is heavy.
+    shapes = [array.shape for array in (model.column_centre_, model.column_scale_)]
+    is_fit = model.is_heavy_.shape in (shape, (0,)) and model.is_heavy_.dtype == bool
+    if not is_fit or any(own != shape for own in shapes):
         raise ValueError("the scaling of its columns does not fit its rows.")

@@ -423,10 +423,7 @@ class NeuralPUClassifier(PUClassifier):
         return ("net_",)
 
     def _scores(self, X: Any) -> NDArray[np.float32]:
-        # Simplified once for all rows; users may have put in another network since.
-        if getattr(self, "_simplified", (None,))[0] is not self.net_:
-            self._simplified = (self.net_, simplify(self.net_))
-        return _score_by(self._simplified[1], X)
+        return _score_by(simplify(self.net_), X)
 
 
 def _score_by(net: nn.Module, X: Any, shift: float = 0.0) -> NDArray[np.float32]:
