@@ -64,6 +64,8 @@ ALONE = {
     "logistic-10": "logistic regression, C = 10",
 }
 LABELED = (12, 60, 250)
+# A table, a number of labeled positives and a seed.
+SplitName = tuple[str, int, int]
 MOST_TRAINING_ROWS = 4000
 # A column with a value so many standard deviations from its mean has a heavy tail.
 HEAVY_TAIL = 8.0
@@ -239,22 +241,24 @@ def find_tables(data: Path | None) -> list[str]:
 
 
 def summarise(records: list[Record]) -> str:
-    """Compare methods over the cells that all of them have: a table in Markdown."""
-    aucs: dict[tuple[str, int], dict[str, list[float]]] = {}
-    seconds: dict[str, list[float]] = {}
+    """Compare methods on the splits that all of them have: a table in Markdown."""
+    found: dict[str, dict[SplitName, Record]] = {}
     for record in records:
-        cell = record["dataset"], record["settings"]["n_positive"]
-        aucs.setdefault(cell, {}).setdefault(record["method"], []).append(record["auc"])
-        seconds.setdefault(record["method"], []).append(record["fit_seconds"])
-    methods = list(seconds)
-    cells = [cell for cell in aucs if all(name in aucs[cell] for name in methods)]
-    if not cells:
-        return "No cell has a result of every method yet."
-    means = np.array([[np.mean(aucs[cell][name]) for name in methods] for cell in cells])
+        split = record["dataset"], record["settings"]["n_positive"], record["seed"]
+        found.setdefault(record["method"], {})[split] = record
+    # A method that lacks some of the portfolio's splits would take them from all others.
+    wanted = set(found.get(AUTO) or next(iter(found.values()), {}))
+    methods = [name for name, own in found.items() if wanted <= own.keys()]
+    if not wanted:
+        return "There are no results yet."
+    cells = sorted({(dataset, n) for dataset, n, _ in wanted})
+    means = np.array([[_average(found[m], wanted, cell) for m in methods] for cell in cells])
     ranks = rankdata(-means, axis=1)
     labeled = np.array([n for _, n in cells])
+    seeds = sorted({seed for *_, seed in wanted})
     lines = [
-        f"Mean test AUC over {len(cells)} cells of {len({name for name, _ in cells})} tables.",
+        f"Mean test AUC over {len(cells)} cells of {len({name for name, _ in cells})} tables, "
+        f"{len(seeds)} split{'s' if len(seeds) > 1 else ''} each.",
         "",
         "| method | all | " + " | ".join(f"{n} labeled" for n in LABELED)
         + " | mean rank | wins | seconds |",
@@ -264,9 +268,17 @@ def summarise(records: list[Record]) -> str:
         parts = [means[:, k], *(means[labeled == n, k] for n in LABELED)]
         numbers = [f"{part.mean():.3f}" if len(part) else "–" for part in parts]
         wins = int((ranks[:, k] == ranks.min(axis=1)).sum())
-        more = [f"{ranks[:, k].mean():.1f}", f"{wins}", f"{np.mean(seconds[methods[k]]):.1f}"]
+        seconds = np.mean([found[methods[k]][split]["fit_seconds"] for split in wanted])
+        more = [f"{ranks[:, k].mean():.1f}", f"{wins}", f"{seconds:.1f}"]
         lines.append(f"| {methods[k]} | " + " | ".join([*numbers, *more]) + " |")
+    for name in found.keys() - set(methods):
+        n_there = len(wanted & found[name].keys())
+        lines.append(f"\nNot in the table: {name}, which has {n_there} of {len(wanted)} splits.")
     return "\n".join(lines)
+
+
+def _average(own: dict[SplitName, Record], wanted: set[SplitName], cell: tuple[str, int]) -> float:
+    return float(np.mean([own[split]["auc"] for split in wanted if split[:2] == cell]))
 
 
 def summarise_portfolio(records: list[Record]) -> str:
