@@ -23,7 +23,7 @@ from mixpul import (
     save,
 )
 from mixpul.miners import RandomMiner
-from mixpul.nets import NETS, Averaged, Mirrored, SkipMLP, make_net
+from mixpul.nets import Averaged, Mirrored, SkipMLP, make_net
 from mixpul.persistence import describe
 from mixpul.priors import BBEPrior
 from mixpul.tables import TableInput
@@ -113,7 +113,7 @@ def test_networks_of_several_kinds_are_stored_with_their_weights(pu, path):
     folds = load(path).net_.members
     assert all(fold.weights == [setting["weight"] for setting in kept] for fold in folds)
     for net, setting in zip(folds[0].members, kept, strict=True):
-        assert type(net) is NETS[setting["net"]]
+        assert type(net) is type(make_net(setting["net"], (4,)))
     assert not any(p.requires_grad for p in folds.parameters())
 
 
@@ -551,3 +551,10 @@ def test_averages_of_folds_and_of_settings_stay_apart(weighed_file, path):
     assert isinstance(net, Averaged)
     assert net.weights is None
     assert all(fold.weights is not None for fold in net.members)
+
+
+def test_several_settings_of_a_single_fold_are_stored(pu, path):
+    model = MixPULClassifier(n_epochs=2, min_steps=5, cross_fitting=None, random_state=0)
+    model.fit(pu.X, pu.y)
+    save(model, path)
+    np.testing.assert_array_equal(load(path).decision_function(pu.X), model.decision_function(pu.X))
