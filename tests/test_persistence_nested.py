@@ -189,6 +189,14 @@ LAYOUT_CHANGES = {
 }
 
 
+@pytest.fixture(scope="module", autouse=True)
+def keep_all_settings():
+    """However little a setting counts, it is stored: else the data decide what is tested here."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("mixpul.methods.neural.settings.LEAST_WEIGHT", 0.0)
+        yield
+
+
 @pytest.fixture(scope="module")
 def weighed_file(tmp_path_factory):
     path = tmp_path_factory.mktemp("weighed") / "weighed"
