@@ -20,7 +20,14 @@ from mixpul.augment import AUGMENTATIONS, cutout, flip, flips, make_augment, shi
 from mixpul.nets import SmallConv
 from mixpul.training import as_rows, is_faster_in_bfloat16
 
-QUICK = {"net": "small-conv", "n_epochs": 2, "batch_size": 16, "cross_fitting": None}
+QUICK = {
+    "net": "small-conv",
+    "n_epochs": 2,
+    "batch_size": 16,
+    "max_steps": None,
+    "min_steps": None,
+    "cross_fitting": None,
+}
 
 
 @pytest.fixture(scope="module")
@@ -285,7 +292,8 @@ PROGRAM = dedent("""
         time.sleep(float(slow))
         return x
 
-    common = dict(net="small-conv", n_epochs=4, batch_size=8, random_state=0, augment=slowly)
+    common = QUICK | {"n_epochs": 4, "batch_size": 8, "random_state": 0, "augment": slowly}
+    del common["cross_fitting"]
     model = {
         "mixpul": MixPULClassifier(**common, cross_fitting=2),
         "adam": NNPUClassifier(**common, cross_fitting=None, prior=0.3),

@@ -144,7 +144,7 @@ def test_out_of_fold_scores_come_from_networks_that_have_not_seen_the_row():
     noise = np.random.default_rng(1).normal(size=(200, 20)).astype(np.float32)
     y = (np.arange(200) < 20).astype(int)
     settings = {"n_epochs": 60, "learning_rate": 0.1, "early_stopping": False, "weight_decay": 0.0}
-    model = MixPULClassifier(batch_size=32, random_state=0, **settings).fit(noise, y)
+    model = MixPULClassifier(**(QUICK | settings)).fit(noise, y)
     assert roc_auc_score(y, model.decision_function(noise)) > 0.95
     assert 0.25 < roc_auc_score(y, model.oof_scores_) < 0.75
 

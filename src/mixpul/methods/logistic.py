@@ -76,7 +76,7 @@ class LogisticPUClassifier(PUClassifier):
     >>> X, y = datasets.load("titanic", return_X_y=True)
     >>> pu = datasets.make_pu(X, y, c=0.2, random_state=0)
     >>> model = LogisticPUClassifier(random_state=0).fit(pu.X, pu.s)
-    >>> model.coef_.shape, model.C_ in (0.001, 0.01, 0.1, 1.0, 10.0)
+    >>> model.coef_.shape, 1e-4 <= model.C_ <= 100
     ((3,), True)
     """
 
