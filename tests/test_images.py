@@ -292,8 +292,8 @@ PROGRAM = dedent("""
         time.sleep(float(slow))
         return x
 
-    common = QUICK | {"n_epochs": 4, "batch_size": 8, "random_state": 0, "augment": slowly}
-    del common["cross_fitting"]
+    common = dict(net="small-conv", n_epochs=4, batch_size=8, random_state=0, augment=slowly)
+    common["min_steps"] = None
     model = {
         "mixpul": MixPULClassifier(**common, cross_fitting=2),
         "adam": NNPUClassifier(**common, cross_fitting=None, prior=0.3),
