@@ -109,19 +109,22 @@ def suite_records(**aucs):
     """Results of methods on one table with 12 and with 60 labeled positives."""
     return [
         {"dataset": "a", "method": method, "settings": {"n_positive": n}, "auc": auc,
-         "fit_seconds": 1.0}
+         "seed": 0, "fit_seconds": 1.0}
         for method, values in aucs.items()
         for n, auc in zip((12, 60), values, strict=False)
     ]  # fmt: skip
 
 
-def test_the_suite_compares_methods_over_the_cells_that_all_of_them_have(suite):
-    text = suite.summarise(suite_records(MixPUL=(0.6, 0.8), VPU=(0.7, 0.7)))
-    assert "over 2 cells of 1 tables" in text
-    assert "| MixPUL | 0.700 | 0.600 | 0.800 | – | 1.5 | 1 | 1.0 |" in text
-    text = suite.summarise(suite_records(MixPUL=(0.6, 0.8), VPU=(0.7,)))
+def test_the_suite_compares_methods_on_the_splits_of_the_portfolio(suite):
+    text = suite.summarise(suite_records(Auto=(0.6, 0.8), VPU=(0.7, 0.7)))
+    assert "over 2 cells of 1 tables, 1 split each" in text
+    assert "| Auto | 0.700 | 0.600 | 0.800 | – | 1.5 | 1 | 1.0 |" in text
+    text = suite.summarise(suite_records(Auto=(0.6, 0.8), VPU=(0.7,)))
+    assert "| VPU |" not in text
+    assert "Not in the table: VPU, which has 1 of 2 splits." in text
+    text = suite.summarise(suite_records(Auto=(0.6,), VPU=(0.7, 0.9)))
     assert "| VPU | 0.700 | 0.700 | – | – | 1.0 | 1 | 1.0 |" in text
-    assert "No cell" in suite.summarise([])
+    assert "no results yet" in suite.summarise([])
 
 
 def test_the_suite_labels_at_most_half_of_the_positives_and_scales_by_training_rows(suite):

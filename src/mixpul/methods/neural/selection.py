@@ -195,7 +195,8 @@ class AverageOfEach:
                 own: dict[str, float] = {"epoch": epoch}
                 average(own)
                 judged.append(own)
-        for name in judged[0].keys() - {"epoch"}:
+        # In the order of a single setting, which a set would not keep.
+        for name in [name for name in judged[0] if name != "epoch"]:
             record[name] = float(np.mean([own[name] for own in judged]))
         return self.is_over(epoch)
 
