@@ -26,23 +26,11 @@ import mixpul
 from mixpul.base import PUClassifier
 from mixpul.datasets import make_pu
 from mixpul.metrics import pu_auc_score
+from mixpul.paper.methods import ONE_NETWORK
 from mixpul.paper.perform import make_preparation, split_data
 from quality import CELLS
 
 Settings = dict[str, Any]
-
-
-# One kind of network with one weight decay.
-FORMER_MIXPUL: Settings = {
-    "net": "skip-mlp",
-    "alpha": 1.0,
-    "mixing": None,
-    "gamma": 1.0,
-    "n_epochs": 30,
-    "batch_size": 128,
-    "max_steps": 250,
-    "min_steps": None,
-}
 # For a hundred positives.
 DECAYS = (0.02, 0.001, 0.0001)
 
@@ -66,7 +54,7 @@ CANDIDATES = [
         mixpul.MixPULClassifier,
         common={},
         choices={
-            "as it was": FORMER_MIXPUL,
+            "as it was": ONE_NETWORK,
             "hidden layers alone": {"net": "narrow-skip-mlp"},
             "kernel alone": {"net": "kernel"},
             "hidden layers, three decays": {"net": "narrow-skip-mlp", "weight_decay": DECAYS},

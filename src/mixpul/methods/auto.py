@@ -250,7 +250,7 @@ class AutoPUClassifier(PUClassifier):
 
     def score_by_member(self, X: Any) -> dict[str, NDArray[np.float64]]:
         """Score rows by each member, on its own scale."""
-        rows = Scaling(self.column_centre_, self.column_scale_, self.is_heavy_).apply(X)
+        rows = self._scale_rows(X)
         return {name: score_with(member, rows) for name, member in self.members_.items()}
 
     def score_left_out(self, X: Any, fold: int, numbers: NDArray[np.intp]) -> NDArray[np.float32]:
@@ -259,7 +259,7 @@ class AutoPUClassifier(PUClassifier):
         `numbers` are the places of the rows in the fit. Only right after `fit`: a saved classifier
         has no fits of single folds.
         """
-        rows = Scaling(self.column_centre_, self.column_scale_, self.is_heavy_).apply(X)
+        rows = self._scale_rows(X)
         scores = {}
         for name, parts in self._parts.items():
             member = self.members_[name]
@@ -269,6 +269,9 @@ class AutoPUClassifier(PUClassifier):
                 raw = member.score_out_of_bag(rows, member._was_seen[numbers])
                 scores[name] = raw - member.threshold_
         return self._combine_scores(scores) - np.float32(self.threshold_)
+
+    def _scale_rows(self, X: Any) -> Any:
+        return Scaling(self.column_centre_, self.column_scale_, self.is_heavy_).apply(X)
 
     def _combine_scores(self, scores: dict[str, NDArray]) -> NDArray[np.float32]:
         combined = sum(self._weigh_scores(name, own) for name, own in scores.items())

@@ -50,7 +50,7 @@ from mixpul.paper.names import (
 )
 from mixpul.paper.watched import WatchedMixPUL
 
-__all__ = ["METHODS", "METHODS_OF_IMAGES", "Method", "find_method"]
+__all__ = ["METHODS", "METHODS_OF_IMAGES", "ONE_NETWORK", "Method", "find_method"]
 
 
 @dataclass(frozen=True)
@@ -79,7 +79,7 @@ class Method:
 
 
 # MixPUL with one kind of network, as it was before several were weighed.
-_ONE_NETWORK: dict[str, Any] = {
+ONE_NETWORK: dict[str, Any] = {
     "net": "skip-mlp",
     "alpha": 1.0,
     "mixing": None,
@@ -108,9 +108,9 @@ METHODS: dict[str, Method] = {
     CLASS_MEANS: Method(ClassMeans()),
     # Ways to mine reliable negatives; with all unlabeled rows as negatives, our default, there
     # would be nothing to choose.
-    RAND: Method(MixPULClassifier(miner="rand", negative_fraction=0.5, **_ONE_NETWORK)),
-    DIST: Method(MixPULClassifier(miner="dist", negative_fraction=0.5, **_ONE_NETWORK)),
-    NTC: Method(MixPULClassifier(miner="ntc", negative_fraction=0.5, **_ONE_NETWORK)),
+    RAND: Method(MixPULClassifier(miner="rand", negative_fraction=0.5, **ONE_NETWORK)),
+    DIST: Method(MixPULClassifier(miner="dist", negative_fraction=0.5, **ONE_NETWORK)),
+    NTC: Method(MixPULClassifier(miner="ntc", negative_fraction=0.5, **ONE_NETWORK)),
     RAND + AS_PUBLISHED: Method(MixPULClassifier.from_paper(miner="rand")),
     DIST + AS_PUBLISHED: Method(MixPULClassifier.from_paper(miner="dist")),
     NTC + AS_PUBLISHED: Method(MixPULClassifier.from_paper(miner="ntc")),
@@ -162,7 +162,7 @@ def _scale_with_positives(n_positive: int) -> dict[str, Any]:
 
 # A learning rate of 1e-5 is what the paper states for CIFAR-10.
 METHODS_OF_IMAGES: dict[str, dict[str, Method]] = {
-    MNIST: METHODS | {MIXPUL: Method(MixPULClassifier(**_ONE_NETWORK))},
+    MNIST: METHODS | {MIXPUL: Method(MixPULClassifier(**ONE_NETWORK))},
     CIFAR10: {
         NNPU: Method(NNPUClassifier(**_ON_GPU, learning_rate=1e-5), true_prior=True),
         # The paper trains uPU for less than ten epochs, because it overfits.

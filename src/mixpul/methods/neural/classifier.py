@@ -281,14 +281,15 @@ class NeuralPUClassifier(PUClassifier):
 
     def _make_optimizer(self, joint: JointObjective) -> torch.optim.Optimizer:
         decays = {objective.member.decay for objective in joint.objectives}
+        is_one = len(decays) == 1
         optimizer = make_optimizer(
             joint.networks,
             self.optimizer,
             self.learning_rate,
             self.momentum,
-            decays.pop() if len(decays) == 1 else 0.0,
+            max(decays) if is_one else 0.0,
         )
-        if decays:
+        if not is_one:
             add_decays(optimizer, joint.list_decays())
         return optimizer
 

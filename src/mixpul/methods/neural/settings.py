@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from mixpul.base import HeldOut
-from mixpul.methods._portfolio import compare_with_best, weigh
+from mixpul.methods._portfolio import weigh_candidates
 from mixpul.methods.neural.member import Member
 from mixpul.methods.neural.objective import Objective
 from mixpul.methods.neural.selection import (
@@ -130,12 +130,10 @@ def weigh_settings(
         return WeighedSettings(nets, scored[0], np.ones(1))
     weights, is_known = np.full(len(each), 1 / len(each)), scored[0].is_known
     if 0 < is_positive[is_known].sum() < is_known.sum():
-        compared = compare_with_best(
-            is_positive[is_known], np.stack([one.scores[is_known] for one in scored])
+        scores_known = np.stack([one.scores[is_known] for one in scored])
+        weights = weigh_candidates(
+            is_positive[is_known], scores_known, np.ones(len(each)), LEAST_WEIGHT
         )
-        weights = weigh(compared.z, np.ones(len(each)))
-    weights = np.where(weights < LEAST_WEIGHT, 0.0, weights)
-    weights /= weights.sum()
     kept = np.flatnonzero(weights)
     joined = [
         Averaged([each[k][fold] for k in kept], weights[kept].tolist())
