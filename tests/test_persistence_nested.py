@@ -106,7 +106,7 @@ def test_networks_of_several_kinds_are_stored_with_their_weights(pu, path):
         "n_members": 2,
         "is_mirrored": False,
         "nets": [setting["net"] for setting in kept],
-        "weights": [setting["weight"] for setting in kept],
+        "weights": model.net_.members[0].weights,
     }
     last = make_net(kept[-1]["net"], (4,)).state_dict()
     assert all(f"net_.1.{len(kept) - 1}.{entry}" in tensors for entry in last)
