@@ -154,6 +154,8 @@ def _balance(scores: Sequence[NDArray], weights: NDArray[np.float64]) -> NDArray
     Logits of a network with a weak decay spread ten times as far as those of one with a strong
     decay, and would decide alone. The mean spread stays.
     """
+    if not scores[0].size:  # no row was held out
+        return weights
     spread = np.array([own.std(dtype=np.float64) for own in scores])
     if not spread.any():
         return weights
