@@ -14,6 +14,7 @@ from mixpul._util.validation import HasMethods, Interval, StrOptions
 from mixpul.augment import AugmentSpec
 from mixpul.base import HeldOut, pick_shared
 from mixpul.methods._mixpul_objective import MixPULObjective, SideBySideJoint
+from mixpul.methods._verified import share_verified
 from mixpul.methods.neural import Member, NeuralPUClassifier, Objective
 from mixpul.methods.neural.negatives import MinedNegatives, rank_negatives
 from mixpul.methods.neural.objective import JointObjective
@@ -274,6 +275,7 @@ class MixPULClassifier(NeuralPUClassifier):
             return int(np.clip(n_positive // 5, *MOST_STEPS))
         return self.max_steps
 
+    _uses_negatives = True
     # The term L_PU at margin 1, on rows held out.
     _criterion = GAP
 
@@ -300,7 +302,8 @@ class MixPULClassifier(NeuralPUClassifier):
         if stream is not None:
             member.streams.append(stream)
         n = max(1, round(self.negative_fraction * len(unlabeled)))
-        return MinedNegatives(miner, X, positive, unlabeled, n)
+        share = share_verified(len(member.verified), len(positive))
+        return MinedNegatives(miner, X, positive, unlabeled, n, member.verified, share)
 
     def _choose_threshold(
         self, X: Any, is_positive: NDArray[np.bool_], held_out: HeldOut | None
@@ -314,4 +317,6 @@ class MixPULClassifier(NeuralPUClassifier):
 
     def _publish_more(self, members: list[Member]) -> None:
         sources = [member.batches.mine for member in members]
-        self.reliable_negatives_ = rank_negatives(cast(list[MinedNegatives], sources))
+        mined = rank_negatives(cast(list[MinedNegatives], sources))
+        # None is surer than a verified one.
+        self.reliable_negatives_ = np.concatenate([np.flatnonzero(self._is_negative), mined])

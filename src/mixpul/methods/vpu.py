@@ -17,6 +17,7 @@ from mixpul._util.validation import Interval
 from mixpul.augment import AugmentSpec
 from mixpul.base import HeldOut, pick_shared
 from mixpul.losses import mix, variational_risk
+from mixpul.methods._verified import share_verified
 from mixpul.methods.neural import Member, NeuralPUClassifier, Objective
 from mixpul.nets import NetSpec
 from mixpul.training import Batch
@@ -118,6 +119,12 @@ default='skip-mlp'
         """The former name of `threshold_`."""
         return self.threshold_
 
+    _uses_negatives = True
+
+    def _fit(self, X: Any, is_positive: NDArray[np.bool_]) -> HeldOut | None:
+        self._eta = share_verified(int(self._is_negative.sum()), int(is_positive.sum()))
+        return super()._fit(X, is_positive)
+
     def _make_objective(self, member: Member) -> Objective:
         return VPUObjective(self, member)
 
@@ -139,11 +146,19 @@ class VPUObjective(Objective):
         x_p, x_u = batch.positive, batch.unlabeled
         weight = self.member.rng.beta(self.method.alpha, self.method.alpha)
         parts = [x_p, x_u, mix(x_u, x_p, weight)]
+        if len(batch.negative):
+            parts.append(batch.negative)
         # One pass, so that batch norm cannot tell the parts apart.
-        z_p, z_u, z_mixed = self.member.net(torch.cat(parts)).split([len(part) for part in parts])
+        logits = self.member.net(torch.cat(parts)).split([len(part) for part in parts])
+        z_p, z_u, z_mixed = logits[:3]
         # A mixture with a positive, whose Phi is 1, should have the mixed Phi.
         target = torch.log(mix(torch.sigmoid(z_u), torch.ones_like(z_u), weight))
-        return {
+        terms = {
             "L_var": variational_risk(z_p, z_u),
             "L_mix": self.method.mixup_weight * F.mse_loss(F.logsigmoid(z_mixed), target),
         }
+        if self.method._eta:
+            # -log(1 - Phi) of verified negatives, of which a fold may hold out all.
+            z_n = logits[3] if len(batch.negative) else z_p[:0]
+            terms["L_N"] = self.method._eta * F.softplus(z_n).sum() / max(1, len(z_n))
+        return terms
