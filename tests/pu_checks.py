@@ -120,6 +120,35 @@ def check_a_refused_fit_leaves_an_earlier_one_as_it_was(estimator):
     np.testing.assert_array_equal(model.decision_function(X), expected)
 
 
+def check_a_mask_without_negatives_changes_nothing_to_the_bit(estimator):
+    expected = clone(estimator).set_params(random_state=0).fit(X, Y).decision_function(X)
+    none = np.zeros(len(Y), dtype=bool)
+    model = clone(estimator).set_params(random_state=0).fit(X, Y, negative=none)
+    np.testing.assert_array_equal(model.decision_function(X), expected)
+
+
+def check_verified_negatives_are_learned_from(estimator):
+    # A kind of negatives that looks like positives in the columns that tell most of the others.
+    is_alike = ~TRUTH & (np.arange(300) % 3 == 0)
+    rows = X + is_alike[:, None] * np.array([2, 2, 3, 0, 0], dtype=np.float32)
+    negative = is_alike & (np.arange(300) % 2 == 0)
+    without, told = (
+        clone(estimator).set_params(random_state=0).fit(rows, Y, negative=mask)
+        for mask in (None, negative)
+    )
+    unseen = is_alike & ~negative
+    aucs = [
+        roc_auc_score(TRUTH[TRUTH | unseen], model.decision_function(rows)[TRUTH | unseen])
+        for model in (without, told)
+    ]
+    assert aucs[1] >= aucs[0] - 0.01
+    assert not hasattr(told, "_is_negative")
+    for name in ("oof_scores_", "oob_scores_"):
+        scores = getattr(told, name, np.zeros(300))
+        assert scores.shape == (300,)
+        assert np.isfinite(scores).all()
+
+
 def check_rows_are_scored_one_by_one(estimator):
     model = estimator.set_params(random_state=0).fit(X, Y)
     together = model.decision_function(X)

@@ -17,7 +17,7 @@ from mixpul.base import HeldOut, pick_shared
 from mixpul.losses import pn_risk, upu_risk
 from mixpul.methods._kernel.basis import kernel_scores
 from mixpul.methods._kernel.solvers import Array, select_kernel_model
-from mixpul.methods._verified import find_others, share_verified
+from mixpul.methods._verified import find_others
 from mixpul.methods.neural import NeuralPUClassifier
 from mixpul.nets import NetSpec
 from mixpul.priors import PRIORS, PriorEstimator, resolve_prior, warn_if_impossible
@@ -92,7 +92,15 @@ class RiskClassifier(NeuralPUClassifier):
         self.model = model
         self.n_centres = n_centres
 
-    def _solve(self, phi_p: Array, phi_u: Array, prior: float, penalty: float) -> Array:
+    def _solve(
+        self,
+        phi_p: Array,
+        phi_u: Array,
+        prior: float,
+        penalty: float,
+        phi_n: Array | None = None,
+        eta: float = 0.0,
+    ) -> Array:
         raise NotImplementedError
 
     def _name_loss(self) -> str:
@@ -105,7 +113,6 @@ class RiskClassifier(NeuralPUClassifier):
         self.prior_, estimator = resolve_prior(
             self.prior, X[others], is_positive[others], self.random_state
         )
-        self._eta = share_verified(int(self._is_negative.sum()), int(is_positive.sum()))
         if self.model == "mlp":
             held_out = super()._fit(X, is_positive)
         else:
@@ -119,7 +126,13 @@ class RiskClassifier(NeuralPUClassifier):
     def _fit_kernel(self, X: Any, is_positive: NDArray[np.bool_]) -> HeldOut | None:
         random = as_generator(self.random_state)
         found = select_kernel_model(
-            X, is_positive, self.prior_, self._solve, random, n_centres=self.n_centres
+            X,
+            is_positive,
+            self.prior_,
+            self._solve,
+            random,
+            is_negative=self._is_negative,
+            n_centres=self.n_centres,
         )
         self.centres_, self.width_, self.coef_ = found.centres, found.width, found.coef
         self.intercept_, self.penalty_ = found.intercept, found.penalty

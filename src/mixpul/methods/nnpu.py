@@ -16,7 +16,7 @@ from mixpul.augment import AugmentSpec
 from mixpul.base import HeldOut, pick_shared
 from mixpul.losses import nnpu_risk
 from mixpul.methods._risk import PRIOR_CONSTRAINT, mix_risks, split_logits
-from mixpul.methods._verified import find_others, share_verified
+from mixpul.methods._verified import find_others
 from mixpul.methods.neural import NeuralPUClassifier
 from mixpul.nets import NetSpec
 from mixpul.priors import PriorEstimator, resolve_prior, warn_if_impossible
@@ -131,7 +131,6 @@ default='skip-mlp'
         self.prior_, estimator = resolve_prior(
             self.prior, X[others], is_positive[others], self.random_state
         )
-        self._eta = share_verified(int(self._is_negative.sum()), int(is_positive.sum()))
         held_out = super()._fit(X, is_positive)
         # Rows held out by a single network are too few to contradict a prior.
         if estimator is None and hasattr(self, "oof_scores_"):

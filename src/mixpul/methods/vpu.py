@@ -17,7 +17,6 @@ from mixpul._util.validation import Interval
 from mixpul.augment import AugmentSpec
 from mixpul.base import HeldOut, pick_shared
 from mixpul.losses import mix, variational_risk
-from mixpul.methods._verified import share_verified
 from mixpul.methods.neural import Member, NeuralPUClassifier, Objective
 from mixpul.nets import NetSpec
 from mixpul.training import Batch
@@ -120,10 +119,6 @@ default='skip-mlp'
         return self.threshold_
 
     _uses_negatives = True
-
-    def _fit(self, X: Any, is_positive: NDArray[np.bool_]) -> HeldOut | None:
-        self._eta = share_verified(int(self._is_negative.sum()), int(is_positive.sum()))
-        return super()._fit(X, is_positive)
 
     def _make_objective(self, member: Member) -> Objective:
         return VPUObjective(self, member)

@@ -29,6 +29,7 @@ from mixpul._util.random import (
 from mixpul._util.validation import Interval, StrOptions, write_recipe
 from mixpul.augment import AUGMENTATIONS, AugmentSpec, flips, make_augment
 from mixpul.base import HeldOut, PUClassifier
+from mixpul.methods._verified import share_verified
 from mixpul.methods.neural.checkpoint import Checkpoint, take_fingerprint
 from mixpul.methods.neural.member import Member
 from mixpul.methods.neural.negatives import MinedNegatives
@@ -110,6 +111,9 @@ class NeuralPUClassifier(PUClassifier):
     # How held-out rows judge an epoch; a method may have its own.
     _criterion: Criterion = PU_AUC
 
+    # The share of verified negatives in the loss, of methods that name such a term.
+    _eta = 0.0
+
     # A portfolio gives all of its candidates the same folds, and a time by which to end.
     _given_folds: NDArray[np.int32] | None = None
     _deadline: float | None = None
@@ -187,6 +191,7 @@ class NeuralPUClassifier(PUClassifier):
 
     def _fit(self, X: Any, is_positive: NDArray[np.bool_]) -> HeldOut | None:
         random = as_generator(self.random_state)
+        self._eta = share_verified(int(self._is_negative.sum()), int(is_positive.sum()))
         # Small networks run fastest on one thread, by far when other processes are busy.
         with own_torch_state(draw_seed(random), n_threads=1 if X.ndim == 2 else None):
             rows = as_rows(X, pick_device(self.device))
