@@ -1,5 +1,7 @@
 """Verified negatives: rows that someone has checked, given to `fit` as a mask."""
 
+import json
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -19,9 +21,11 @@ from mixpul import (
     UPUClassifier,
     VPUClassifier,
     WeightedSVMClassifier,
+    load,
 )
 from mixpul._util.cross_validation import cross_validate
 from mixpul._util.random import number_folds
+from mixpul.assess import assess, compare
 from mixpul.base import NeuralPUClassifier
 from mixpul.losses import pn_risk
 from mixpul.methods import _trees
@@ -30,8 +34,19 @@ from mixpul.methods._verified import share_verified, weigh_sides
 from mixpul.methods.neural import Member
 from mixpul.methods.neural.negatives import MinedNegatives
 from mixpul.metrics import pu_auc_score
+from mixpul.persistence import describe
+from mixpul.tables import find_negatives, read_verdicts, split_label
+from test_cli import assert_one_sentence
+from test_table_cli import run
 
-QUICK = {"net": (8,), "n_epochs": 3, "batch_size": 32, "cross_fitting": 2, "random_state": 0}
+QUICK = {
+    "net": (8,),
+    "n_epochs": 3,
+    "batch_size": 32,
+    "min_steps": None,
+    "cross_fitting": 2,
+    "random_state": 0,
+}
 
 
 @pytest.fixture
@@ -49,23 +64,20 @@ def test_pn_risk_by_hand():
     assert pn_risk(positive, others, 0.4, "ramp").item() == pytest.approx(0.4 * 0.25 + 0.6 * 0.25)
 
 
-def test_each_verified_negative_counts_as_much_as_a_positive_up_to_half_of_the_side():
+def test_a_few_verified_negatives_count_half_as_much_as_positives_many_up_to_half_of_the_side():
     assert share_verified(0, 60) == 0
-    assert share_verified(15, 60) == 0.25
-    assert share_verified(500, 60) == 0.5
+    assert share_verified(20, 60) == 0.125
+    assert share_verified(60, 60) == 0.25
+    assert 0.49 < share_verified(6000, 60) < 0.5
 
 
 def test_weights_of_both_sides_by_hand():
-    is_positive = np.arange(8) < 4
-    is_negative = np.arange(8) == 7
-    # Half of 8 to the four positives; of the other 4 a quarter to one row, the rest to three.
-    expected = [1, 1, 1, 1, 1, 1, 1, 1]
+    is_positive, is_negative = np.arange(10) < 4, np.arange(10) > 5
+    # 5 to the four positives; of the other 5 a quarter to the four verified negatives.
+    expected = [5 / 4] * 4 + [15 / 8] * 2 + [5 / 16] * 4
     np.testing.assert_allclose(weigh_sides(is_positive, is_negative), expected)
-    two = is_negative | (np.arange(8) == 6)
-    np.testing.assert_allclose(weigh_sides(is_positive, two), [1] * 8)
-    np.testing.assert_allclose(
-        weigh_sides(is_positive, np.arange(8) > 4), [1, 1, 1, 1, 2, 2 / 3, 2 / 3, 2 / 3]
-    )
+    none = np.zeros(10, dtype=bool)
+    np.testing.assert_allclose(weigh_sides(is_positive, none), [5 / 4] * 4 + [5 / 6] * 6)
 
 
 RNG = np.random.default_rng(0)
@@ -303,11 +315,11 @@ def test_a_checkpoint_belongs_to_its_negatives(pu, negative, tmp_path):
         Stopping(**settings).fit(pu.X, pu.y)
 
 
-def test_verified_negatives_weigh_in_a_tree_as_positives_do(monkeypatch):
+def test_verified_negatives_have_their_share_of_the_negative_side_of_a_tree(monkeypatch):
     # Without a column that differs a tree is its root, so weights are all that counts; with one
     # that marks verified negatives, they are a leaf of their own.
-    X = np.zeros((60, 1), dtype=np.float32)
-    X[50:] = 1
+    X = np.zeros((80, 1), dtype=np.float32)
+    X[60:] = 1
     weights = []
     original = _trees._flatten_tree
 
@@ -317,10 +329,10 @@ def test_verified_negatives_weigh_in_a_tree_as_positives_do(monkeypatch):
 
     monkeypatch.setattr(_trees, "_flatten_tree", look)
     BaggingPUClassifier(n_estimators=3, random_state=0).fit(
-        X, np.arange(60) < 20, negative=np.arange(60) >= 50
+        X, np.arange(80) < 20, negative=np.arange(80) >= 60
     )
-    # 20 positives and half as much for unlabeled rows, and 10 verified negatives.
-    assert all(sorted(own) == pytest.approx([10, 30, 40]) for own in weights[:3])
+    # 20 for the positives, 20 for the others, a quarter of which are verified negatives.
+    assert all(sorted(own) == pytest.approx([5, 35, 40]) for own in weights[:3])
 
 
 def test_members_of_other_estimators_get_verified_negatives_by_number(pu, negative):
@@ -333,8 +345,8 @@ def test_members_of_other_estimators_get_verified_negatives_by_number(pu, negati
     rows = np.column_stack([pu.X, negative]).astype(np.float32)
     model = BaggingPUClassifier(estimator=Spy(), n_estimators=2, random_state=0)
     model.fit(rows, pu.y, negative=negative)
-    # 20 of them beside 30 positives: half of the 30 others at most.
-    assert counts == [(15, 60), (15, 60)]
+    # 20 of them beside 30 positives: a fifth of the 30 others.
+    assert counts == [(6, 60), (6, 60)]
 
 
 def test_weighted_svm_takes_them_wholly_for_negatives(pu, negative):
@@ -383,3 +395,199 @@ def test_negatives_help_where_unlabeled_positives_abound():
             for mask in (None, negative[~test])
         )
         assert told > without
+
+
+# -- files of verdicts and label columns ------------------------------------------------------
+
+
+def write_queue(path, text):
+    path.write_text(text)
+    return path
+
+
+IS_POSITIVE = np.arange(10) < 3
+IDS = [f"c{k}" for k in range(10)]
+
+
+def test_verdicts_are_read_whatever_the_case_and_the_delimiter(tmp_path):
+    text = "mixpul_row;name;verdict\n4;c4; No\n7;c7;YES\n9;c9;\n5;c5;unsure\n8;c8;no\n"
+    path = write_queue(tmp_path / "q.csv", text)
+    found = read_verdicts(path, IS_POSITIVE, id_column="name", ids=IDS)
+    assert np.flatnonzero(found.is_negative).tolist() == [4, 8]
+    assert np.flatnonzero(found.is_positive).tolist() == [7]
+    assert (found.n_unsure, found.n_open) == (1, 1)
+
+
+@pytest.mark.parametrize(
+    ("text", "sentence"),
+    [
+        ("row,verdict\n4,no\n", "no column 'mixpul_row'"),
+        ("mixpul_row,answer\n4,no\n", "no column 'verdict'"),
+        ("mixpul_row,verdict\n4,maybe\n", "verdict on row 4 is 'maybe'; write yes, no or unsure"),
+        ("mixpul_row,verdict\n4,true\n5,false\n", "verdict on row 4 is .?True"),
+        ("mixpul_row,verdict\n10,no\n", "names row 10, but the table has 10 rows"),
+        ("mixpul_row,verdict\n-1,no\n", "names row -1"),
+        ("mixpul_row,verdict\n4.5,no\n", "must be the number of a row"),
+        ("mixpul_row,verdict\nfour,no\n", "must be the number of a row"),
+        ("mixpul_row,verdict\n,no\n4,no\n", "must be the number of a row"),
+        ("mixpul_row,verdict\n4,no\n4,yes\n", "names row 4 twice"),
+        ("mixpul_row,verdict\n2,no\n", "row 2, which is labeled positive"),
+        ("mixpul_row,name,verdict\n4,c5,no\n", "calls row 4 'c5', but .* its 'name' is 'c4'"),
+    ],
+)
+def test_verdicts_that_do_not_fit_the_table_are_refused(tmp_path, text, sentence):
+    path = write_queue(tmp_path / "q.csv", text)
+    with pytest.raises(ValueError, match=sentence):
+        read_verdicts(path, IS_POSITIVE, id_column="name", ids=IDS)
+
+
+def test_open_verdicts_on_labeled_rows_do_no_harm(tmp_path):
+    path = write_queue(tmp_path / "q.csv", "mixpul_row,verdict\n2,\n4,no\n")
+    assert read_verdicts(path, IS_POSITIVE).is_negative.sum() == 1
+
+
+def test_a_third_value_of_the_label_means_verified_negative():
+    frame = pd.DataFrame({"x": range(60), "y": ["yes", "no", "refused"] * 20})
+    label = split_label(frame, "y", negative="refused")
+    assert (label.is_positive.sum(), label.positive) == (20, "yes")
+    assert find_negatives(frame, "y", "refused").tolist() == [False, False, True] * 20
+    numbers = frame.assign(y=[1, 0, -1] * 20)
+    assert split_label(numbers, "y", negative="-1").positive == 1
+    assert find_negatives(numbers, "y", "-1").sum() == 20
+
+
+def test_gaps_may_be_the_unlabeled_rows_beside_verified_negatives():
+    frame = pd.DataFrame({"x": range(60), "y": ["good", None, "bad"] * 20})
+    label = split_label(frame, "y", negative="bad", missing_is_unlabeled=True)
+    assert label.is_positive.sum() == 20
+    with pytest.raises(ValueError, match="is missing in 20 of 40 rows"):
+        split_label(frame, "y", negative="bad")
+
+
+def test_a_value_for_negatives_that_the_label_does_not_have_is_refused():
+    frame = pd.DataFrame({"x": range(60), "y": ["yes", "no", "refused"] * 20})
+    with pytest.raises(ValueError, match="said to be 'declined'; name one that it has"):
+        split_label(frame, "y", negative="declined")
+    with pytest.raises(ValueError, match=r"has 3 values.*--negative"):
+        split_label(frame, "y")
+
+
+# -- assess, compare and the commands ---------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def leads():
+    """A table of 240 rows: 40 labeled positives, 20 verified negatives."""
+    generator = np.random.default_rng(1)
+    truth = generator.random(240) < 0.45
+    label = np.where(truth & (np.cumsum(truth) <= 40), "yes", "?").astype(object)
+    label[np.flatnonzero(~truth)[:20]] = "refused"
+    return pd.DataFrame(
+        {
+            "name": [f"c{k}" for k in range(240)],
+            "age": generator.normal(size=240) + 1.5 * truth,
+            "spent": generator.normal(size=240) + truth,
+            "bought": label,
+        }
+    )
+
+
+def test_figures_compare_positives_with_unlabeled_rows(leads):
+    is_positive, negative = leads.bought == "yes", leads.bought == "refused"
+    X = leads[["age", "spent"]]
+    model = AutoPUClassifier(candidates=["trees", "logistic-0.1"])
+    found = assess(model, X, is_positive, negative=negative)
+    counts = {k: found.data[k] for k in ("rows", "positives", "unlabeled", "negatives")}
+    assert counts == {"rows": 240, "positives": 40, "unlabeled": 180, "negatives": 20}
+    others = ~negative.to_numpy()
+    assert found.scores.shape == (240,)
+    expected = pu_auc_score(is_positive[others], found.scores[others].astype(float))
+    assert found.pu_auc.value == pytest.approx(expected, abs=1e-3)
+    # Names of rows are those of the whole table.
+    assert not {row["id"] for row in found.top} & set(1 + np.flatnonzero(negative))
+    best = max(np.flatnonzero(others & ~is_positive), key=lambda row: found.scores[row])
+    assert found.top[0]["id"] == best + 1
+
+
+def test_folds_of_a_method_without_its_own_scores_learn_from_negatives(leads):
+    is_positive, negative = leads.bought == "yes", leads.bought == "refused"
+    X = leads[["age", "spent"]]
+    model = LogisticPUClassifier(C=1.0)
+    without, told = (assess(model, X, is_positive, negative=m) for m in (None, negative))
+    assert without.data["negatives"] == 0
+    assert (without.scores != told.scores).all()
+
+
+def test_methods_are_compared_without_verified_negatives(leads, tmp_path):
+    is_positive, negative = leads.bought == "yes", leads.bought == "refused"
+    X = leads[["age", "spent"]]
+    methods = {"line": LogisticPUClassifier(C=1.0), "other": LogisticPUClassifier(C=0.01)}
+    found = compare(X, is_positive, methods, folder=tmp_path, n_folds=2, negative=negative)
+    scores = np.array(json.loads((tmp_path / "line.json").read_text())["scores"])
+    others = ~negative.to_numpy()
+    expected = pu_auc_score(is_positive[others], scores[others])
+    assert {one["method"]: one["pu_auc"].value for one in found.methods}["line"] == pytest.approx(
+        expected
+    )
+    # Other negatives are another comparison: nothing of the first is taken over.
+    again = compare(X, is_positive, methods, folder=tmp_path, n_folds=2)
+    assert again.methods[0]["pu_auc"].value != found.methods[0]["pu_auc"].value
+
+
+LINE = ["--method", "logistic", "--set", "C=1.0"]
+
+
+def test_fit_takes_a_value_for_verified_negatives(leads, tmp_path):
+    table, model = tmp_path / "leads.csv", tmp_path / "m.mixpul"
+    leads.to_csv(table, index=False)
+    words = ["fit", table, "--label", "bought", "--positive", "yes", "--negative", "refused"]
+    done = run(*words, *LINE, "-o", model, "--report", tmp_path / "p.html")
+    assert done.code == 0, done.err
+    assert "40 labeled positives and 180 unlabeled rows, 20 verified negatives" in done.out
+    info = describe(model)["info"]
+    assert info["negative"] == "refused"
+    assert info["assessment"]["negatives"] == 20
+    assert "20 verified negatives" in (tmp_path / "p.html").read_text()
+    assert "20 verified negatives" in run("inspect", model).out
+    # The same table, judged: the third value is neither positive nor unlabeled.
+    assert "40 labeled positives, 180 unlabeled rows" in run("evaluate", model, table).out
+
+
+def test_fit_takes_verdicts_and_says_what_became_of_them(leads, tmp_path):
+    table, queue, model = (tmp_path / name for name in ("t.csv", "queue.csv", "m.mixpul"))
+    leads.assign(bought=leads.bought.replace("refused", "?")).to_csv(table, index=False)
+    hidden = np.flatnonzero(leads.bought == "refused")
+    lines = [f"{row},c{row},no" for row in hidden] + [
+        f"{row},c{row},yes" for row in np.flatnonzero(leads.bought == "?")[-3:]
+    ]
+    write_queue(queue, "mixpul_row,name,verdict\n" + "\n".join(lines) + "\n")
+    words = ["fit", table, "--label", "bought", "--positive", "yes", "--id", "name", *LINE]
+    done = run(*words, "--verdicts", queue, "-o", model)
+    assert done.code == 0, done.err
+    assert "20 rows answered no are verified negatives. The 3 answered yes stay unlabeled" in (
+        done.err
+    )
+    assert "20 verified negatives" in done.out
+    # The same as the third value of the label.
+    leads.to_csv(tmp_path / "three.csv", index=False)
+    words[1], other = tmp_path / "three.csv", tmp_path / "other.mixpul"
+    assert run(*words, "--negative", "refused", "-o", other).code == 0
+    X = leads[["name", "age", "spent"]]
+    np.testing.assert_array_equal(
+        load(model).decision_function(X), load(other).decision_function(X)
+    )
+
+
+def test_verdicts_that_contradict_each_other_are_refused_in_a_sentence(leads, tmp_path):
+    table = tmp_path / "t.csv"
+    leads.to_csv(table, index=False)
+    row = np.flatnonzero(leads.bought == "refused")[0]
+    queue = write_queue(tmp_path / "q.csv", f"mixpul_row,verdict\n{row},yes\n")
+    words = ["fit", table, "--label", "bought", "--positive", "yes", "--negative", "refused"]
+    done = run(*words, *LINE, "--verdicts", queue, "-o", tmp_path / "m.mixpul")
+    assert_one_sentence(done.err)
+    assert f"says that row {row} is positive, but another verdict" in done.err
+    assert not (tmp_path / "m.mixpul").exists()
+    # Nor is a queue ever written over.
+    done = run(*words, *LINE, "--verdicts", queue, "-o", queue, "--force")
+    assert "is an input of this command" in done.err

@@ -6,21 +6,22 @@ from numpy.typing import NDArray
 __all__ = ["find_others", "share_verified", "weigh_sides"]
 
 # However many there are, the unlabeled rows keep half of the negative side: verified negatives need
-# not be a random draw of all negatives, unlabeled rows are one of all rows.
+# not be a random draw of all negatives, unlabeled rows are one of all rows. How it was chosen:
+# docs/explanation/decisions.md.
 LARGEST_SHARE = 0.5
 
 
 def share_verified(n_verified: int, n_positive: int) -> float:
     r"""Return the share of the negative side that goes to verified negatives.
 
-    :math:`\min(n_N / n_P, 1/2)`: each of them counts as much as a labeled positive does.
+    :math:`\frac12 \, n_N / (n_N + n_P)`: a few of them count half as much as labeled positives do.
 
     Examples
     --------
-    >>> share_verified(15, 60), share_verified(100, 60)
-    (0.25, 0.5)
+    >>> share_verified(20, 60), share_verified(60, 60)
+    (0.125, 0.25)
     """
-    return min(n_verified / n_positive, LARGEST_SHARE)
+    return LARGEST_SHARE * n_verified / (n_verified + n_positive)
 
 
 def find_others(is_negative: NDArray[np.bool_]) -> slice | NDArray[np.bool_]:

@@ -125,7 +125,7 @@ def _read_word(name: str, row: int, cell: Any) -> str:
     if word in ("", *WORDS):
         return word
     raise ValueError(
-        f"{name!r}: the verdict on row {row} is {cell!r}; write {', '.join(WORDS[:-1])} or "
+        f"{name!r}: the verdict on row {row} is {str(cell)!r}; write {', '.join(WORDS[:-1])} or "
         f"{WORDS[-1]}, or leave it empty."
     )
 
@@ -136,7 +136,7 @@ def _check_ids(
     for row, cell in zip(rows, found, strict=True):
         if not means(ids[row], cell):
             raise ValueError(
-                f"{name!r} calls row {row} {cell!r}, but in the table its {id_column!r} is "
-                f"{ids[row]!r}; the table has changed since the queue was drawn, or its rows have "
+                f"{name!r} calls row {row} {str(cell)!r}, but in the table its {id_column!r} is "
+                f"{str(ids[row])!r}; the table has changed since the queue was drawn, or its rows have "
                 "another order."
             )
