@@ -192,23 +192,14 @@ def assess(
         _, labeled = split_labels(is_positive)
         rows = prepare_rows(model, X, labeled, random_state)
         is_negative = check_negative(negative, labeled)
-        others = np.flatnonzero(~is_negative)
-        check_rows(others, labeled[others])
-        fit_on_all_rows(rows.classifier, rows.values, labeled, verbose, is_negative)
-        if on_fitted is not None:
-            on_fitted(rows.model)
-        fitted = score_out_of_fold(
-            rows.classifier, rows.values, labeled, n_folds, random_state, verbose, is_negative
-        )
-        scores = fitted.shares
-        if is_negative.any():
-            ids = [row + 1 if ids is None else ids[row] for row in others.tolist()]
-            rows, labeled, fitted = rows.take(others), labeled[others], fitted.take(others)
+        check_rows(labeled[~is_negative], labeled[~is_negative])
+        whole = _learn(rows, labeled, is_negative, n_folds, random_state, verbose, on_fitted)
+        rows, labeled, fitted, ids = _leave_out(is_negative, rows, labeled, whole, ids)
         judged = _judge(rows, labeled, fitted, random_state, verbose)
     top, bottom = rows.list_extremes(labeled, fitted, ids, judged.importance)
     return Assessment(
         model=rows.model,
-        scores=scores,
+        scores=whole.shares,
         data=_describe_data(rows, labeled, int(is_negative.sum()), source),
         method=type(fitted.classifier).__name__,
         settings=write_settings(fitted.classifier),
@@ -230,6 +221,39 @@ def assess(
         warnings=list(dict.fromkeys([*judged.leaks, *source.warnings, *raised])),
         made=_describe_making(source, time.perf_counter() - start),
     )
+
+
+def _learn(
+    rows: Rows,
+    is_positive: NDArray[np.bool_],
+    is_negative: NDArray[np.bool_],
+    n_folds: int,
+    seed: int,
+    verbose: int,
+    on_fitted: Callable[[Any], None] | None,
+) -> OutOfFold:
+    """Fit the classifier on all rows, and find the scores of rows left out."""
+    fit_on_all_rows(rows.classifier, rows.values, is_positive, verbose, is_negative)
+    if on_fitted is not None:
+        on_fitted(rows.model)
+    return score_out_of_fold(
+        rows.classifier, rows.values, is_positive, n_folds, seed, verbose, is_negative
+    )
+
+
+def _leave_out(
+    is_negative: NDArray[np.bool_],
+    rows: Rows,
+    is_positive: NDArray[np.bool_],
+    fitted: OutOfFold,
+    ids: Sequence[Any] | None,
+) -> tuple[Rows, NDArray[np.bool_], OutOfFold, Sequence[Any] | None]:
+    """Return the same without verified negatives, which would bias every figure."""
+    if not is_negative.any():
+        return rows, is_positive, fitted, ids
+    others = np.flatnonzero(~is_negative)
+    ids = [row + 1 if ids is None else ids[row] for row in others.tolist()]
+    return rows.take(others), is_positive[others], fitted.take(others), ids
 
 
 class _Judged(NamedTuple):

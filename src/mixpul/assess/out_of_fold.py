@@ -63,13 +63,13 @@ def fit_on_all_rows(
     rows: NDArray,
     is_positive: NDArray[np.bool_],
     verbose: int,
-    negative: NDArray[np.bool_] | None = None,
+    is_negative: NDArray[np.bool_] | None = None,
 ) -> None:
     """Fit a classifier in place; if it can show its progress, it does so by `verbose`."""
     params = classifier.get_params()
     if "verbose" in params:
         classifier.set_params(verbose=verbose)
-    classifier.fit(rows, is_positive.astype(int), negative=negative)
+    classifier.fit(rows, is_positive.astype(int), negative=is_negative)
     if "verbose" in params:
         # How loud this fit was is not a setting of the model to keep.
         classifier.set_params(verbose=params["verbose"])
@@ -82,21 +82,21 @@ def score_out_of_fold(
     n_folds: int,
     seed: int,
     verbose: int,
-    negative: NDArray[np.bool_] | None = None,
+    is_negative: NDArray[np.bool_] | None = None,
 ) -> OutOfFold:
     """Return the out-of-fold scores that a fitted classifier has, or fit one copy per fold."""
     # Some classifiers come with scores of rows by fits that have not seen them.
     if hasattr(classifier, "oof_scores_"):
         scorers = _list_own_scorers(classifier)
         return OutOfFold(classifier, classifier.oof_scores_, classifier.oof_folds_, scorers)
-    folds = number_folds(is_positive, n_folds, seed, negative)
+    folds = number_folds(is_positive, n_folds, seed, is_negative)
     with progress_bar(int(folds.max()) + 1, type(classifier).__name__, verbose, "folds") as advance:
         scores, parts = cross_validate(
             classifier,
             rows,
             is_positive.astype(int),
             folds,
-            negative=negative,
+            negative=is_negative,
             advance=advance,
         )
     scorers = [_ignore_places(part.decision_function) for part in parts]

@@ -137,6 +137,6 @@ def _check_ids(
         if not means(ids[row], cell):
             raise ValueError(
                 f"{name!r} calls row {row} {str(cell)!r}, but in the table its {id_column!r} is "
-                f"{str(ids[row])!r}; the table has changed since the queue was drawn, or its rows have "
-                "another order."
+                f"{str(ids[row])!r}; the table has changed since the queue was drawn, or its rows "
+                "have another order."
             )
