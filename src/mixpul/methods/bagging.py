@@ -39,7 +39,9 @@ class BaggingPUClassifier(PUClassifier):
     Every tree learns to tell a bootstrap sample of the positives from about as many unlabeled
     rows, drawn without replacement. Both sides have the same total weight. Samples differ in the
     positives that their unlabeled rows hold by mistake, so trees err in different places and their
-    average errs less. Each row is also scored by those trees alone that have not seen it.
+    average errs less. Each row is also scored by those trees alone that have not seen it. A
+    bootstrap sample of verified negatives, if there are any, has a share of the weight of unlabeled
+    rows.
 
     With an `estimator` this is the bagging of Mordelet and Vert: every member learns to tell all
     positives from a bootstrap sample of the unlabeled rows.

@@ -40,7 +40,7 @@ class LogisticPUClassifier(PUClassifier):
     Simple, quick, and hard to beat where classes differ along a line, above all with few labeled
     positives. With `n_landmarks` it is linear in kernel features (Nystroem), and its border may
     bend. Scores are logits: above 0 rows are denser among positives than among unlabeled rows.
-    Standardise the features first.
+    Verified negatives have a share of the weight of unlabeled rows. Standardise the features first.
 
     Parameters
     ----------

@@ -40,7 +40,8 @@ class MixPULClassifier(NeuralPUClassifier):
     Minimises ``L_PN + beta * L_U + gamma * L_PU``: predictions on mixtures of positives and mined
     negatives (L_PN), and of unlabeled pairs (L_U), should be the mixtures of their targets, and
     positives should outrank unlabeled rows by `margin` (L_PU). Targets of unlabeled rows come from
-    a teacher, the moving average of the network; the teacher also predicts.
+    a teacher, the moving average of the network; the teacher also predicts. Verified negatives
+    join the mined ones.
 
     The defaults are ours. Three settings, a network of hidden layers and two that are linear in
     kernel features, train on the same folds. Each network leaves out one fold and is averaged over
@@ -146,7 +147,7 @@ class MixPULClassifier(NeuralPUClassifier):
         scores (`metrics.balanced_threshold`), or on held-out ones if there is one network; 0 if
         no row was held out.
     reliable_negatives_ : ndarray of shape (n_mined,)
-        Rows of X that were used as negatives, surest first.
+        Rows of X that were used as negatives, surest first: verified ones, then mined ones.
     n_features_in_ : int
     feature_names_in_ : ndarray of str, if X is a data frame
 

@@ -29,7 +29,8 @@ class VPUClassifier(NeuralPUClassifier):
 
     Learns :math:`\Phi(x)` proportional to P(y = 1 | x) by pulling the density of unlabeled rows,
     weighted by :math:`\Phi`, towards that of the positives. Mixtures of positives with other rows
-    should get mixed values on the log scale (`mixup_weight`). The decision is :math:`\Phi` above
+    should get mixed values on the log scale (`mixup_weight`). Verified negatives add the mean of
+    :math:`-\log(1 - \Phi)`, weighted by their share. The decision is :math:`\Phi` above
     half of its largest value on the training rows.
 
     Parameters
