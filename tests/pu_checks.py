@@ -120,6 +120,24 @@ def check_a_refused_fit_leaves_an_earlier_one_as_it_was(estimator):
     np.testing.assert_array_equal(model.decision_function(X), expected)
 
 
+def check_a_mask_without_negatives_changes_nothing_to_the_bit(estimator):
+    expected = clone(estimator).set_params(random_state=0).fit(X, Y).decision_function(X)
+    none = np.zeros(len(Y), dtype=bool)
+    model = clone(estimator).set_params(random_state=0).fit(X, Y, negative=none)
+    np.testing.assert_array_equal(model.decision_function(X), expected)
+
+
+def check_verified_negatives_are_taken(estimator):
+    negative = ~TRUTH & (np.arange(300) % 4 == 0)
+    model = estimator.set_params(random_state=0).fit(X, Y, negative=negative)
+    assert "_is_negative" not in vars(model)
+    assert roc_auc_score(TRUTH, model.decision_function(X)) > 0.9
+    for name in ("oof_scores_", "oob_scores_"):
+        scores = getattr(model, name, np.zeros(300))
+        assert scores.shape == (300,)
+        assert np.isfinite(scores).all()
+
+
 def check_rows_are_scored_one_by_one(estimator):
     model = estimator.set_params(random_state=0).fit(X, Y)
     together = model.decision_function(X)

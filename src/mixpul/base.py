@@ -15,6 +15,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from mixpul._util.validation import (
     check_finite,
     check_labels_present,
+    check_negative,
     check_no_text,
     split_labels,
 )
@@ -46,16 +47,21 @@ class PUClassifier(ClassifierMixin, BaseEstimator):
 
     A subclass writes `_fit(X, is_positive)` and `_scores(X)`. It gets float32 rows (dense and
     C-ordered, or CSR) that were checked, and returns one raw score per row. It may also write
-    `_choose_threshold`, which says at which raw score the decision lies.
+    `_choose_threshold`, which says at which raw score the decision lies. A method that can learn
+    from verified negatives says so by `_uses_negatives` and finds them in `_is_negative`.
     """
 
     _parameter_constraints: dict = {}
     # Logits per unit of the raw score.
     _slope = 1.0
+    # Whether `_fit` learns from the rows `_is_negative`; otherwise they stay unlabeled.
+    _uses_negatives = False
 
     threshold_: float
+    # The mask of verified negatives, while a fit is under way; otherwise none of the rows is one.
+    _is_negative: Any = np.False_
 
-    def fit(self, X: ArrayLike, y: ArrayLike) -> Self:
+    def fit(self, X: ArrayLike, y: ArrayLike, negative: ArrayLike | None = None) -> Self:
         """Learn from rows labeled positive and unlabeled rows.
 
         Parameters
@@ -64,6 +70,10 @@ class PUClassifier(ClassifierMixin, BaseEstimator):
 or array of shape (n_samples, channels, height, width)
         y : array-like of shape (n_samples,)
             Two values; the larger one, or `pos_label`, means "labeled positive".
+        negative : array-like of bool of shape (n_samples,), optional
+            Verified negatives: True for each row that someone has checked and found negative. In
+            `y` such a row has the value of unlabeled rows. A method that cannot use them says so
+            in a warning and takes them for unlabeled.
 
         Returns
         -------
@@ -74,6 +84,7 @@ or array of shape (n_samples, channels, height, width)
         try:
             X, y = self._check_input(X, y)
             classes, is_positive = split_labels(y, self.pos_label)
+            is_negative = check_negative(negative, is_positive)
         except ValueError:
             # A fit that is refused leaves an earlier one as it was, with the shape of its rows.
             self.__dict__ = before
@@ -85,9 +96,24 @@ or array of shape (n_samples, channels, height, width)
                 UserWarning,
                 stacklevel=2,
             )
+        if is_negative.any() and not self._uses_negatives:
+            warnings.warn(
+                f"{type(self).__name__} cannot learn from verified negatives; the "
+                f"{is_negative.sum()} of them are taken for unlabeled rows.",
+                UserWarning,
+                stacklevel=2,
+            )
+            is_negative = np.zeros_like(is_negative)
         self._forget()
-        held_out = self._fit(X, is_positive)
-        self.threshold_ = self._choose_threshold(X, is_positive, held_out)
+        self._is_negative = is_negative
+        try:
+            held_out = self._fit(X, is_positive)
+            if held_out is not None:
+                # The decision lies between positives and unlabeled rows, as without negatives.
+                held_out = held_out._replace(is_known=held_out.is_known & ~is_negative)
+            self.threshold_ = self._choose_threshold(X, is_positive, held_out)
+        finally:
+            del self._is_negative
         if hasattr(self, "oof_scores_"):
             # On the scale of decision_function, as users compare them with it.
             self.oof_scores_ -= np.float32(self.threshold_)

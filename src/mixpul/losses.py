@@ -15,6 +15,7 @@ __all__ = [
     "nnpu_risk",
     "pairwise_hinge",
     "pairwise_margin",
+    "pn_risk",
     "upu_risk",
     "variational_risk",
 ]
@@ -147,6 +148,16 @@ def nnpu_risk(
     step = torch.where(of_negatives >= -beta, of_positives + of_negatives, -gamma * of_negatives)
     # The value of the risk with the gradient of the step.
     return step + (value - step).detach()
+
+
+def pn_risk(positive: Tensor, negative: Tensor, prior: float, loss: str) -> Tensor:
+    r"""Risk :math:`\pi E_P[l(g)] + (1 - \pi) E_N[l(-g)]` of positives and verified negatives.
+
+    With a PU risk it makes the PNU risk :math:`(1 - \eta) R_{PU} + \eta R_{PN}` (Sakai 2017).
+    `positive` (n,) and `negative` (m,) are logits; the rest is as in `upu_risk`.
+    """
+    surrogate = SURROGATES[loss]
+    return prior * surrogate(positive).mean() + (1 - prior) * surrogate(-negative).mean()
 
 
 def variational_risk(positive: Tensor, everything: Tensor) -> Tensor:

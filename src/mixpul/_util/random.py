@@ -68,11 +68,24 @@ def split_folds(
     yield from splitter.split(is_positive, is_positive)
 
 
-def number_folds(is_positive: NDArray[np.bool_], n_folds: int, seed: int) -> NDArray[np.int32]:
-    """Return for each row the number of the fold that holds it out."""
+def number_folds(
+    is_positive: NDArray[np.bool_],
+    n_folds: int,
+    seed: int,
+    is_negative: NDArray[np.bool_] | None = None,
+) -> NDArray[np.int32]:
+    """Return for each row the number of the fold that holds it out.
+
+    Verified negatives are dealt out by themselves: folds have equally many of them, and the other
+    rows are in the folds they would be in without these.
+    """
     folds = np.empty(len(is_positive), dtype=np.int32)
-    for k, (_, held_out) in enumerate(split_folds(is_positive, n_folds, seed)):
-        folds[held_out] = k
+    others = np.arange(len(is_positive)) if is_negative is None else np.flatnonzero(~is_negative)
+    for k, (_, held_out) in enumerate(split_folds(is_positive[others], n_folds, seed)):
+        folds[others[held_out]] = k
+    if is_negative is not None and is_negative.any():
+        dealt = np.random.default_rng(seed).permutation(np.flatnonzero(is_negative))
+        folds[dealt] = np.arange(len(dealt)) % (folds[others].max() + 1)
     return folds
 
 

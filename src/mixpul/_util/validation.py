@@ -23,6 +23,7 @@ __all__ = [
     "check_finite",
     "check_labels_present",
     "check_length",
+    "check_negative",
     "check_no_text",
     "check_scores",
     "list_values",
@@ -71,6 +72,38 @@ def split_labels(y: ArrayLike, pos_label: Any = None) -> tuple[NDArray, NDArray[
     elif pos_label == values[0]:
         values = values[::-1].copy()
     return values, np.asarray(labels == values[1])
+
+
+def check_negative(negative: ArrayLike | None, is_positive: NDArray[np.bool_]) -> NDArray[np.bool_]:
+    """Return the mask of verified negatives; without any, none of the rows is one."""
+    if negative is None:
+        return np.zeros(len(is_positive), dtype=bool)
+    mask = np.asarray(negative)
+    if mask.dtype != bool:
+        # pandas keeps a nullable column of booleans as objects.
+        if mask.dtype != object or not all(isinstance(one, bool | np.bool_) for one in mask.flat):
+            raise ValueError(
+                "negative must be a mask: True for each row that was verified as negative, False "
+                f"for all others; got {mask.dtype} values. Of row numbers make a mask with "
+                "numpy.isin(numpy.arange(len(X)), rows)."
+            )
+        mask = mask.astype(bool)
+    if mask.shape != is_positive.shape:
+        raise ValueError(
+            f"negative must have one entry for each of the {len(is_positive)} rows; got an array "
+            f"of shape {mask.shape}."
+        )
+    if both := int((mask & is_positive).sum()):
+        raise ValueError(
+            f"{both} row{'s are' if both > 1 else ' is'} labeled positive in y and marked as "
+            "negative, too; a row can be only one of them."
+        )
+    if not (~is_positive & ~mask).any():
+        raise ValueError(
+            "PU learning needs unlabeled rows, but all rows are labeled positive or marked as "
+            "negative; an ordinary classifier learns from such rows."
+        )
+    return mask
 
 
 def _doubt_larger(values: NDArray) -> str | None:

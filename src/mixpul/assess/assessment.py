@@ -16,14 +16,14 @@ from sklearn.pipeline import Pipeline
 from mixpul import __version__
 from mixpul._util.json_values import to_plain
 from mixpul._util.progress import progress_bar
-from mixpul._util.validation import split_labels
+from mixpul._util.validation import check_negative, split_labels
 from mixpul.assess._warnings import record_warnings
 from mixpul.assess.checks import Check, run_checks
 from mixpul.assess.intervals import estimate_auc
 from mixpul.assess.models import list_networks, write_settings
 from mixpul.assess.out_of_fold import N_FOLDS, OutOfFold, fit_on_all_rows, score_out_of_fold
 from mixpul.assess.priors import estimate_priors
-from mixpul.assess.rows import Rows, prepare_rows
+from mixpul.assess.rows import Rows, check_rows, prepare_rows
 from mixpul.assess.source import Source
 from mixpul.assess.thresholds import (
     compute_curves,
@@ -52,7 +52,8 @@ class Assessment:
         Out-of-fold scores on the scale of `predict_proba`, from 0 to 1.
     data : dict
         The source, numbers of rows, and what became of each column. ``"unit"`` is what a row is
-        called: ``"row"`` or ``"image"``.
+        called: ``"row"`` or ``"image"``. ``"negatives"`` counts verified negatives, which are not
+        among the ``"unlabeled"`` rows.
     method, settings, seed, folds
         How the scores came about.
     pu_auc : Estimate
@@ -133,6 +134,7 @@ def assess(
     random_state: int = 0,
     verbose: int = 0,
     on_fitted: Callable[[Any], None] | None = None,
+    negative: ArrayLike | None = None,
 ) -> Assessment:
     """Fit a method on all rows, and judge it by rows left out of training.
 
@@ -165,6 +167,9 @@ def assess(
     on_fitted : callable, optional
         Called with the model as soon as it is fitted on all rows, before it is judged; for
         example to save it, so that it is there if anything fails later.
+    negative : array-like of bool of shape (n,), optional
+        Verified negatives, which the method learns from if it can. Every figure compares positives
+        with unlabeled rows, as without them: rows that were looked at are seldom a random draw.
 
     Returns
     -------
@@ -186,18 +191,16 @@ def assess(
     with record_warnings() as raised:
         _, labeled = split_labels(is_positive)
         rows = prepare_rows(model, X, labeled, random_state)
-        fit_on_all_rows(rows.classifier, rows.values, labeled, verbose)
-        if on_fitted is not None:
-            on_fitted(rows.model)
-        fitted = score_out_of_fold(
-            rows.classifier, rows.values, labeled, n_folds, random_state, verbose
-        )
+        is_negative = check_negative(negative, labeled)
+        check_rows(labeled[~is_negative], labeled[~is_negative])
+        whole = _learn(rows, labeled, is_negative, n_folds, random_state, verbose, on_fitted)
+        rows, labeled, fitted, ids = _leave_out(is_negative, rows, labeled, whole, ids)
         judged = _judge(rows, labeled, fitted, random_state, verbose)
     top, bottom = rows.list_extremes(labeled, fitted, ids, judged.importance)
     return Assessment(
         model=rows.model,
-        scores=fitted.shares,
-        data=_describe_data(rows, labeled, source),
+        scores=whole.shares,
+        data=_describe_data(rows, labeled, int(is_negative.sum()), source),
         method=type(fitted.classifier).__name__,
         settings=write_settings(fitted.classifier),
         seed=random_state,
@@ -218,6 +221,39 @@ def assess(
         warnings=list(dict.fromkeys([*judged.leaks, *source.warnings, *raised])),
         made=_describe_making(source, time.perf_counter() - start),
     )
+
+
+def _learn(
+    rows: Rows,
+    is_positive: NDArray[np.bool_],
+    is_negative: NDArray[np.bool_],
+    n_folds: int,
+    seed: int,
+    verbose: int,
+    on_fitted: Callable[[Any], None] | None,
+) -> OutOfFold:
+    """Fit the classifier on all rows, and find the scores of rows left out."""
+    fit_on_all_rows(rows.classifier, rows.values, is_positive, verbose, is_negative)
+    if on_fitted is not None:
+        on_fitted(rows.model)
+    return score_out_of_fold(
+        rows.classifier, rows.values, is_positive, n_folds, seed, verbose, is_negative
+    )
+
+
+def _leave_out(
+    is_negative: NDArray[np.bool_],
+    rows: Rows,
+    is_positive: NDArray[np.bool_],
+    fitted: OutOfFold,
+    ids: Sequence[Any] | None,
+) -> tuple[Rows, NDArray[np.bool_], OutOfFold, Sequence[Any] | None]:
+    """Return the same without verified negatives, which would bias every figure."""
+    if not is_negative.any():
+        return rows, is_positive, fitted, ids
+    others = np.flatnonzero(~is_negative)
+    ids = [row + 1 if ids is None else ids[row] for row in others.tolist()]
+    return rows.take(others), is_positive[others], fitted.take(others), ids
 
 
 class _Judged(NamedTuple):
@@ -265,12 +301,15 @@ def _judge(
     )
 
 
-def _describe_data(rows: Rows, is_positive: NDArray[np.bool_], source: Source) -> dict[str, Any]:
+def _describe_data(
+    rows: Rows, is_positive: NDArray[np.bool_], n_negative: int, source: Source
+) -> dict[str, Any]:
     return {
         "source": source.name,
-        "rows": len(is_positive),
+        "rows": len(is_positive) + n_negative,
         "positives": int(is_positive.sum()),
         "unlabeled": int((~is_positive).sum()),
+        "negatives": n_negative,
         **rows.describe(source),
         "fingerprint": source.fingerprint,
     }

@@ -20,7 +20,7 @@ from mixpul._util.files import write_whole
 from mixpul._util.json_values import to_plain
 from mixpul._util.progress import progress_bar
 from mixpul._util.random import number_folds
-from mixpul._util.validation import split_labels, write_recipe
+from mixpul._util.validation import check_negative, split_labels, write_recipe
 from mixpul.assess.intervals import estimate_auc, estimate_auc_difference
 from mixpul.assess.models import choose_methods
 from mixpul.assess.out_of_fold import N_FOLDS, cross_validate
@@ -73,6 +73,7 @@ def compare(
     n_folds: int = N_FOLDS,
     random_state: int = 0,
     verbose: int = 0,
+    negative: ArrayLike | None = None,
 ) -> Comparison:
     """Fit several methods on the same folds and rank them by out-of-fold PU-AUC.
 
@@ -98,6 +99,9 @@ def compare(
         Seed of the folds, and of the methods that have none.
     verbose : int, default=0
         1 shows a progress bar.
+    negative : array-like of bool of shape (n,), optional
+        Verified negatives, for the methods that can learn from them. Methods are ranked by
+        positives and unlabeled rows.
 
     Returns
     -------
@@ -116,11 +120,15 @@ def compare(
     frame = as_frame(X, least_rows=2)
     _, labeled = split_labels(is_positive)
     check_rows(frame, labeled)
+    is_negative = check_negative(negative, labeled)
+    others = ~is_negative
+    check_rows(labeled[others], labeled[others])
     chosen = choose_methods(methods, random_state)
     rows = clone(table or TableInput()).fit_transform(frame)
-    folds = number_folds(labeled, n_folds, random_state)
+    folds = number_folds(labeled, n_folds, random_state, is_negative)
     # Whatever the scores depend on besides the method: rows as prepared, labels, folds.
-    digest = hashlib.sha256(rows.tobytes() + labeled.tobytes() + folds.tobytes()).hexdigest()
+    parts = [rows, labeled, folds, *([is_negative] if is_negative.any() else [])]
+    digest = hashlib.sha256(b"".join(part.tobytes() for part in parts)).hexdigest()
     keeper = None if folder is None else _Keeper(Path(folder))
     n_parts = int(folds.max()) + 1
     records = []
@@ -133,12 +141,12 @@ def compare(
                 for _ in range(n_parts):
                     advance({})
             else:
-                result = _try_method(classifier, rows, labeled, folds, advance)
+                result = _try_method(classifier, rows, labeled, is_negative, folds, advance)
                 record = {"method": name, "key": key, **result}
                 if keeper:
                     keeper.write(name, record)
             records.append(record)
-    return _rank_methods(records, labeled, n_parts, random_state)
+    return _rank_methods(records, labeled, others, n_parts, random_state)
 
 
 class _Keeper:
@@ -170,6 +178,7 @@ def _try_method(
     classifier: Any,
     rows: NDArray,
     is_positive: NDArray[np.bool_],
+    is_negative: NDArray[np.bool_],
     folds: NDArray[np.int32],
     advance: Callable[[dict[str, float]], None],
 ) -> dict[str, Any]:
@@ -177,7 +186,12 @@ def _try_method(
     start = time.perf_counter()
     try:
         scores, parts = cross_validate(
-            classifier, rows, is_positive.astype(int), folds, advance=advance
+            classifier,
+            rows,
+            is_positive.astype(int),
+            folds,
+            negative=is_negative if is_negative.any() else None,
+            advance=advance,
         )
         # As the file keeps them: a comparison that is taken up again ranks the same numbers.
         kept = scores.astype(np.float32)
@@ -191,9 +205,14 @@ def _try_method(
 
 
 def _rank_methods(
-    records: list[dict[str, Any]], is_positive: NDArray[np.bool_], n_folds: int, seed: int
+    records: list[dict[str, Any]],
+    is_positive: NDArray[np.bool_],
+    judged: NDArray[np.bool_],
+    n_folds: int,
+    seed: int,
 ) -> Comparison:
-    scores = {r["method"]: np.array(r["scores"]) for r in records if "failure" not in r}
+    is_positive = is_positive[judged]
+    scores = {r["method"]: np.array(r["scores"])[judged] for r in records if "failure" not in r}
     aucs = {name: estimate_auc(is_positive, own) for name, own in scores.items()}
     order = sorted(scores, key=lambda name: -aucs[name].value)
     seconds = {r["method"]: r["seconds"] for r in records if r["method"] in scores}

@@ -47,6 +47,11 @@ class OutOfFold(NamedTuple):
     folds: NDArray[np.int32]
     scorers: list[Scorer]
 
+    def take(self, rows: NDArray[np.intp]) -> "OutOfFold":
+        """Return the same of some rows only, which are then counted anew."""
+        scorers = [_find_places(score, rows) for score in self.scorers]
+        return self._replace(scores=self.scores[rows], folds=self.folds[rows], scorers=scorers)
+
     @property
     def shares(self) -> NDArray[np.float32]:
         """The scores on the scale of `predict_proba`."""
@@ -54,13 +59,17 @@ class OutOfFold(NamedTuple):
 
 
 def fit_on_all_rows(
-    classifier: Any, rows: NDArray, is_positive: NDArray[np.bool_], verbose: int
+    classifier: Any,
+    rows: NDArray,
+    is_positive: NDArray[np.bool_],
+    verbose: int,
+    is_negative: NDArray[np.bool_] | None = None,
 ) -> None:
     """Fit a classifier in place; if it can show its progress, it does so by `verbose`."""
     params = classifier.get_params()
     if "verbose" in params:
         classifier.set_params(verbose=verbose)
-    classifier.fit(rows, is_positive.astype(int))
+    classifier.fit(rows, is_positive.astype(int), negative=is_negative)
     if "verbose" in params:
         # How loud this fit was is not a setting of the model to keep.
         classifier.set_params(verbose=params["verbose"])
@@ -73,16 +82,22 @@ def score_out_of_fold(
     n_folds: int,
     seed: int,
     verbose: int,
+    is_negative: NDArray[np.bool_] | None = None,
 ) -> OutOfFold:
     """Return the out-of-fold scores that a fitted classifier has, or fit one copy per fold."""
     # Some classifiers come with scores of rows by fits that have not seen them.
     if hasattr(classifier, "oof_scores_"):
         scorers = _list_own_scorers(classifier)
         return OutOfFold(classifier, classifier.oof_scores_, classifier.oof_folds_, scorers)
-    folds = number_folds(is_positive, n_folds, seed)
+    folds = number_folds(is_positive, n_folds, seed, is_negative)
     with progress_bar(int(folds.max()) + 1, type(classifier).__name__, verbose, "folds") as advance:
         scores, parts = cross_validate(
-            classifier, rows, is_positive.astype(int), folds, advance=advance
+            classifier,
+            rows,
+            is_positive.astype(int),
+            folds,
+            negative=is_negative,
+            advance=advance,
         )
     scorers = [_ignore_places(part.decision_function) for part in parts]
     return OutOfFold(classifier, scores.astype(np.float32), folds, scorers)
@@ -102,3 +117,8 @@ def _list_own_scorers(classifier: Any) -> list[Scorer]:
 
 def _ignore_places(score: Callable[[NDArray], NDArray]) -> Scorer:
     return lambda rows, places: score(rows)
+
+
+def _find_places(score: Scorer, kept: NDArray[np.intp]) -> Scorer:
+    """Return a scorer for which rows are counted among those that were kept."""
+    return lambda rows, places: score(rows, kept[places])

@@ -1,8 +1,9 @@
 """The rows to learn from, those of a table or images: how each kind is prepared and described."""
 
+import copy
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -72,6 +73,12 @@ class Rows(ABC):
     model: Pipeline | PUClassifier
     n_steps = 0
 
+    def take(self, numbers: NDArray[np.intp]) -> Self:
+        """Return some of the rows, with the same model."""
+        some = copy.copy(self)
+        some.values = self.values[numbers]
+        return some
+
     def gather_evidence(
         self,
         is_positive: NDArray[np.bool_],
@@ -113,6 +120,11 @@ class _TableRows(Rows):
         self.n_steps = len(self.table.plan_) + 2
         # Columns may be named by numbers; whatever is shown names them by text.
         self.frame = frame.set_axis([str(name) for name in frame.columns], axis=1)
+
+    def take(self, numbers: NDArray[np.intp]) -> Self:
+        some = super().take(numbers)
+        some.frame = self.frame.iloc[numbers].reset_index(drop=True)
+        return some
 
     def gather_evidence(
         self,

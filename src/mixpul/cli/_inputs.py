@@ -14,9 +14,10 @@ from numpy.typing import NDArray
 from sklearn.pipeline import Pipeline
 
 from mixpul import load
+from mixpul.cli._messages import note
 from mixpul.cli.options import Reading, TableOptions
 from mixpul.persistence import describe
-from mixpul.tables import TableInput, read_table, split_label
+from mixpul.tables import TableInput, find_negatives, read_table, read_verdicts, split_label
 from mixpul.tables.formats import is_stream
 from mixpul.tables.names import check_present
 
@@ -29,6 +30,11 @@ __all__ = [
     "read_labeled_table",
 ]
 
+WHY_UNLABELED = (
+    "labeled positives should be a random draw of all positives, and rows that were picked for "
+    "checking by their score are not."
+)
+
 
 @dataclass(frozen=True)
 class LabeledTable:
@@ -38,6 +44,8 @@ class LabeledTable:
     ----------
     X : pandas.DataFrame
     is_positive : ndarray of bool
+    is_negative : ndarray of bool
+        Verified negatives.
     positive : object
         The value of the label column that means labeled positive.
     ids : list or None
@@ -54,6 +62,7 @@ class LabeledTable:
     ids: list[Any] | None
     input: TableInput
     options: TableOptions
+    is_negative: NDArray[np.bool_]
 
 
 def read_labeled_table(table: str, options: TableOptions, reading: Reading) -> LabeledTable:
@@ -64,20 +73,48 @@ def read_labeled_table(table: str, options: TableOptions, reading: Reading) -> L
         frame,
         options.label,
         positive=options.positive,
+        negative=options.negative,
         missing_is_unlabeled=options.missing_is_unlabeled,
     )
+    is_negative = np.zeros(len(frame), dtype=bool)
+    if options.negative is not None:
+        is_negative = find_negatives(frame, options.label, options.negative)
     id_column = options.id_column
     left_out = [*([] if id_column is None else [id_column]), *options.drop]
     wanted = [*left_out, *options.keep, *options.categorical]
     check_present(wanted, list(map(str, data.X.columns)), "The table")
+    ids = None if id_column is None else data.X[id_column].tolist()
+    for queue in options.verdicts or ():
+        is_negative |= _read_queue(queue, data.is_positive, is_negative, id_column, ids)
     return LabeledTable(
         *data,
-        ids=None if id_column is None else data.X[id_column].tolist(),
+        ids=ids,
         input=TableInput(
             drop=left_out, keep=list(options.keep), categorical=list(options.categorical)
         ),
         options=options,
+        is_negative=is_negative,
     )
+
+
+def _read_queue(
+    queue: str,
+    is_positive: NDArray[np.bool_],
+    is_negative: NDArray[np.bool_],
+    id_column: str | None,
+    ids: list[Any] | None,
+) -> NDArray[np.bool_]:
+    """Return the verified negatives of a queue, and say what became of all verdicts."""
+    found = read_verdicts(queue, is_positive, id_column=id_column, ids=ids)
+    if (clash := np.flatnonzero(found.is_positive & is_negative)).size:
+        raise ValueError(
+            f"{queue!r} says that row {clash[0]} is positive, but another verdict or its label "
+            "says that it is negative; leave one of them."
+        )
+    n_yes, n_no = int(found.is_positive.sum()), int(found.is_negative.sum())
+    kept = f" The {n_yes} answered yes stay unlabeled: {WHY_UNLABELED}" if n_yes else ""
+    note(f"{queue!r}: {n_no} row{'s' * (n_no != 1)} answered no are verified negatives.{kept}")
+    return found.is_negative
 
 
 def _check_label_is_not_used(options: TableOptions) -> None:

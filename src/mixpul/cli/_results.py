@@ -37,6 +37,7 @@ def assess_and_save(
     X: Any,
     is_positive: NDArray[np.bool_],
     *,
+    negative: NDArray[np.bool_] | None = None,
     ids: Sequence[Any] | None,
     source: Source,
     seed: int,
@@ -67,6 +68,7 @@ def assess_and_save(
                 random_state=seed,
                 verbose=choose_verbosity(),
                 on_fitted=save_at_once,
+                negative=negative,
             )
         with explain_full_disk(f"The assessment in {str(path)!r}", "Make room."):
             save(found.model, path, info=info | _describe_fit(found.to_dict()))
@@ -95,7 +97,7 @@ def _describe_fit(content: Mapping[str, Any]) -> dict[str, Any]:
         "seed": content["seed"],
         "versions": {k: content["made"][k] for k in ("mixpul", "python", "torch", "scikit-learn")},
         "assessment": {
-            **{k: content["data"][k] for k in ("rows", "positives", "unlabeled")},
+            **{k: content["data"][k] for k in ("rows", "positives", "unlabeled", "negatives")},
             **{k: content[k] for k in ("folds", "pu_auc", "prior", "corrected_auc", "warnings")},
             "checks": {check["name"]: check["verdict"] for check in content["checks"]},
         },
@@ -130,9 +132,10 @@ def show_results(found: Assessment, outputs: FitOutputs, inputs: str) -> None:
 def _show_numbers(found: Assessment, inputs: str) -> None:
     data, prior = found.data, found.prior
     units = f"{data['unit']}s"
+    negatives = f", {data['negatives']:,} verified negatives" if data["negatives"] else ""
     say(
-        f"{data['positives']:,} labeled positives and {data['unlabeled']:,} unlabeled {units}, "
-        f"{inputs}; {found.method}, {found.folds} folds, {found.made['seconds']:.0f} s"
+        f"{data['positives']:,} labeled positives and {data['unlabeled']:,} unlabeled {units}"
+        f"{negatives}, {inputs}; {found.method}, {found.folds} folds, {found.made['seconds']:.0f} s"
     )
     positives = f"Positives among the unlabeled {units}    "
     say(f"{'PU-AUC out of fold':<{len(positives)}}{format_interval(found.pu_auc)}")

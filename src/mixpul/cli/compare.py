@@ -93,6 +93,7 @@ def _compare_methods(
                 n_folds=folds,
                 random_state=seed,
                 verbose=choose_verbosity(),
+                negative=data.is_negative,
             )
     except KeyboardInterrupt:
         note(f"Stopped. {GOES_ON}")

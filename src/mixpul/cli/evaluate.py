@@ -64,16 +64,18 @@ class LabelOptions(NamedTuple):
             of_fit.get("positive") if self.positive is None else self.positive,
             self.missing_is_unlabeled or of_fit.get("missing_is_unlabeled", False),
             _find_kind(of_fit.get("positive")),
+            of_fit.get("negative"),
         )
 
 
 class FilledLabel(NamedTuple):
-    """The label column, its value that means labeled positive, and how to read it."""
+    """The label column, its values, and how to read it; verified negatives may have one, too."""
 
     column: str
     positive: Any
     missing_is_unlabeled: bool
     kind: str
+    negative: Any = None
 
 
 class TruthOptions(NamedTuple):
@@ -170,12 +172,17 @@ def _read(
 ) -> "tuple[Label, Truth | None]":
     """Read the columns of the model, its label and the truth, if there is one."""
     from mixpul.tables import read_table, split_label
+    from mixpul.tables.labels import means
 
     kinds = {**kinds, label.column: label.kind}
     if truth.truth is not None:
         # As text, so that it can be compared with what --truth-positive says.
         kinds[truth.truth] = "text"
     frame = read_table(table, kinds=kinds, **style.to_arguments())
+    if label.negative is not None:
+        # Neither positive nor unlabeled: figures of both kinds leave them out.
+        is_kept = [not means(value, label.negative) for value in frame[label.column]]
+        frame = frame[is_kept].reset_index(drop=True)
     data = split_label(
         frame,
         label.column,

@@ -48,13 +48,14 @@ def fit(
     set_otherwise = {"pos_label": "use --positive"}
     classifier = make_classifier(method, settings, seed, defaults={}, set_otherwise=set_otherwise)
     # Before the table is read: a fit may take long, and its result must have a place.
-    check_outputs(outputs.list_files(), [table], outputs.force)
+    check_outputs(outputs.list_files(), [table, *(options.verdicts or ())], outputs.force)
     with speak_warnings() as spoken:
         data = read_labeled_table(table, options, reading)
     found = assess_and_save(
         make_pipeline(data.input, classifier),
         data.X,
         data.is_positive,
+        negative=data.is_negative,
         ids=data.ids,
         source=_describe_source(table, data, spoken),
         seed=seed,
@@ -90,6 +91,8 @@ def _describe_table(data: "LabeledTable", reading: Reading) -> dict[str, Any]:
     return {
         "label": options.label,
         "positive": positive if isinstance(positive, bool | int | float | str) else str(positive),
+        # Only if it was said: files of other fits stay as they were.
+        **({} if options.negative is None else {"negative": options.negative}),
         "missing_is_unlabeled": options.missing_is_unlabeled,
         "id": options.id_column,
         "dropped": list(data.input.drop),

@@ -40,9 +40,12 @@ def inspect(model: ModelArgument, as_json: JsonOption = False) -> None:
 def _show_fit(info: Mapping[str, Any]) -> None:
     known = info["assessment"]
     units, how = _describe_rows(info)
+    # Files from before there were any do not say.
+    n_negative = known.get("negatives", 0)
+    negatives = f", {n_negative:,} verified negatives" if n_negative else ""
     say(
         f"Fitted on {known['rows']:,} {units}, {known['positives']:,} of them labeled positive "
-        f"({escape(how)}), seed {info['seed']}"
+        f"({escape(how)}){negatives}, seed {info['seed']}"
     )
     say(f"PU-AUC out of fold {format_interval(known['pu_auc'])}")
     by = known["prior"]["from"]

@@ -166,7 +166,19 @@ class TableOptions(NamedTuple):
 
     label: LabelOption
     positive: PositiveOption = None
+    negative: Annotated[
+        str | None,
+        typer.Option(help="Its value that means verified negative, if it has one."),
+    ] = None
     missing_is_unlabeled: MissingLabelOption = False
+    verdicts: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="QUEUE",
+            help="Queue of `mixpul review` with verdicts: rows answered no are verified negatives; "
+            "may be given several times.",
+        ),
+    ] = None
     id_column: IdOption = None
     drop: Annotated[Any, names_option("Columns to leave out.")] = ""
     keep: Annotated[Any, names_option("Columns to use even if they look like ids.")] = ""

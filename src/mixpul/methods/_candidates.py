@@ -27,7 +27,15 @@ from mixpul.methods.neural import NeuralPUClassifier
 from mixpul.methods.neural.for_images import make_image_settings
 from mixpul.methods.vpu import VPUClassifier
 
-__all__ = ["CANDIDATES", "Candidate", "Fitted", "list_candidates", "plan_fits", "score_with"]
+__all__ = [
+    "CANDIDATES",
+    "Candidate",
+    "Fitted",
+    "Labels",
+    "list_candidates",
+    "plan_fits",
+    "score_with",
+]
 
 
 class Candidate(NamedTuple):
@@ -66,6 +74,18 @@ CANDIDATES: dict[str, Candidate] = {
 }
 # Networks for images; other candidates would take each pixel for a column.
 OF_IMAGES = ("vpu", "mixpul")
+
+
+class Labels(NamedTuple):
+    """What is known of the rows: masks of labeled positives and of verified negatives."""
+
+    is_positive: NDArray[np.bool_]
+    is_negative: NDArray[np.bool_]
+
+    def choose_negative(self, model: Any) -> NDArray[np.bool_] | None:
+        """Return verified negatives for a candidate that can learn from them; else None."""
+        is_used = isinstance(model, PUClassifier) and model._uses_negatives
+        return self.is_negative if is_used and self.is_negative.any() else None
 
 
 class Fitted(NamedTuple):
@@ -144,7 +164,7 @@ def _list_image_candidates(X: Any) -> list[Candidate]:
 def plan_fits(
     candidates: list[Candidate],
     X: Any,
-    is_positive: NDArray[np.bool_],
+    labels: Labels,
     folds: NDArray[np.int32],
     seed: int,
     deadline: float | None,
@@ -156,9 +176,7 @@ def plan_fits(
         # By name: a candidate is the same whatever others are beside it.
         own = np.random.default_rng([seed, zlib.crc32(candidate.name.encode())])
         seed_parts(model, own)
-        plans.append(
-            partial(_fit_candidate, candidate.name, model, X, is_positive, folds, deadline)
-        )
+        plans.append(partial(_fit_candidate, candidate.name, model, X, labels, folds, deadline))
     return plans
 
 
@@ -166,7 +184,7 @@ def _fit_candidate(
     name: str,
     model: Any,
     X: Any,
-    is_positive: NDArray[np.bool_],
+    labels: Labels,
     folds: NDArray[np.int32],
     deadline: float | None,
     verbose: int,
@@ -182,7 +200,7 @@ def _fit_candidate(
         # One thread each: results do not depend on the number of cores, and jobs not on each other.
         with threadpool_limits(1), warnings.catch_warnings(), _show_progress(name, model, verbose):
             warnings.simplefilter("ignore")
-            scores, parts = _fit_on_folds(model, X, is_positive, folds, deadline)
+            scores, parts = _fit_on_folds(model, X, labels, folds, deadline)
         if not np.isfinite(scores).all():
             raise ValueError("it returned scores that are not finite.")
     except Exception as error:
@@ -206,25 +224,27 @@ def _show_progress(name: str, model: Any, verbose: int) -> Iterator[None]:
 def _fit_on_folds(
     model: Any,
     X: Any,
-    is_positive: NDArray[np.bool_],
+    labels: Labels,
     folds: NDArray[np.int32],
     deadline: float | None,
 ) -> tuple[NDArray[np.float64], list[Any] | None]:
     """Fit on all rows; return scores of all rows by fits without them, and these fits."""
-    labels = is_positive.astype(int)
+    y, negative = labels.is_positive.astype(int), labels.choose_negative(model)
+    # Candidates of others do not know the argument.
+    more = {} if negative is None else {"negative": negative}
     has_folds = folds.max() > 0
     if isinstance(model, NeuralPUClassifier):
         model._given_folds, model._deadline = (folds if has_folds else None), deadline
-        model.fit(X, labels)
+        model.fit(X, y, **more)
         if hasattr(model, "oof_scores_"):
             return model.oof_scores_.astype(np.float64), model.make_fold_scorers()
     else:
-        model.fit(X, labels)
+        model.fit(X, y, **more)
         if has_out_of_bag(model):
             return model.oob_scores_, None
     if not has_folds:
         return score_with(model, X), None
-    return cross_validate(model, X, labels, folds, score=score_with)
+    return cross_validate(model, X, y, folds, negative=negative, score=score_with)
 
 
 def has_out_of_bag(model: Any) -> bool:

@@ -8,21 +8,43 @@ from typing import Any
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from torch import Tensor
+from torch import Tensor, nn
 
 from mixpul._util.random import RandomStateLike, as_generator
 from mixpul._util.validation import HasMethods, Interval, StrOptions
 from mixpul.augment import AugmentSpec
 from mixpul.base import HeldOut, pick_shared
-from mixpul.losses import upu_risk
+from mixpul.losses import pn_risk, upu_risk
 from mixpul.methods._kernel.basis import kernel_scores
 from mixpul.methods._kernel.solvers import Array, select_kernel_model
+from mixpul.methods._verified import find_others
 from mixpul.methods.neural import NeuralPUClassifier
 from mixpul.nets import NetSpec
 from mixpul.priors import PRIORS, PriorEstimator, resolve_prior, warn_if_impossible
 from mixpul.training import Batch
 
 PRIOR_CONSTRAINT = [float, int, StrOptions(set(PRIORS)), HasMethods("fit")]
+
+
+def split_logits(net: nn.Module, batch: Batch) -> Batch:
+    """Return the logits of the rows of a batch, computed in one pass."""
+    return Batch(*net(torch.cat(batch)).split([len(part) for part in batch]))
+
+
+def mix_risks(
+    risk: Tensor, logits: Batch, prior: float, loss: str, eta: float
+) -> dict[str, Tensor]:
+    r"""Return the terms of the PNU risk :math:`(1 - \eta) R_{PU} + \eta R_{PN}`.
+
+    Without verified negatives eta is 0, and a PU `risk` is all there is. So it is for a network
+    whose fold holds all of them out.
+    """
+    if not eta:
+        return {"R_PU": risk}
+    if not len(logits.negative):
+        return {"R_PU": risk, "R_PN": risk.new_zeros(())}
+    of_negatives = pn_risk(logits.positive, logits.negative, prior, loss)
+    return {"R_PU": (1 - eta) * risk, "R_PN": eta * of_negatives}
 
 
 class RiskClassifier(NeuralPUClassifier):
@@ -70,14 +92,27 @@ class RiskClassifier(NeuralPUClassifier):
         self.model = model
         self.n_centres = n_centres
 
-    def _solve(self, phi_p: Array, phi_u: Array, prior: float, penalty: float) -> Array:
+    def _solve(
+        self,
+        phi_p: Array,
+        phi_u: Array,
+        prior: float,
+        penalty: float,
+        phi_n: Array | None = None,
+        eta: float = 0.0,
+    ) -> Array:
         raise NotImplementedError
 
     def _name_loss(self) -> str:
         raise NotImplementedError
 
+    _uses_negatives = True
+
     def _fit(self, X: Any, is_positive: NDArray[np.bool_]) -> HeldOut | None:
-        self.prior_, estimator = resolve_prior(self.prior, X, is_positive, self.random_state)
+        others = find_others(self._is_negative)
+        self.prior_, estimator = resolve_prior(
+            self.prior, X[others], is_positive[others], self.random_state
+        )
         if self.model == "mlp":
             held_out = super()._fit(X, is_positive)
         else:
@@ -85,13 +120,19 @@ class RiskClassifier(NeuralPUClassifier):
         # Rows held out by a single network are too few to contradict a prior.
         # An estimate is not checked: it rests on the same rows.
         if estimator is None and held_out is not None and held_out.is_known.all():
-            warn_if_impossible(self.prior_, held_out.scores, is_positive)
+            warn_if_impossible(self.prior_, held_out.scores[others], is_positive[others])
         return held_out
 
     def _fit_kernel(self, X: Any, is_positive: NDArray[np.bool_]) -> HeldOut | None:
         random = as_generator(self.random_state)
         found = select_kernel_model(
-            X, is_positive, self.prior_, self._solve, random, n_centres=self.n_centres
+            X,
+            is_positive,
+            self.prior_,
+            self._solve,
+            random,
+            is_negative=self._is_negative,
+            n_centres=self.n_centres,
         )
         self.centres_, self.width_, self.coef_ = found.centres, found.width, found.coef
         self.intercept_, self.penalty_ = found.intercept, found.penalty
@@ -109,9 +150,9 @@ class RiskClassifier(NeuralPUClassifier):
         return tags
 
     def _loss_terms(self, batch: Batch, progress: float) -> dict[str, Tensor]:
-        logits = self.net_(torch.cat([batch.positive, batch.unlabeled]))
-        positive, unlabeled = logits.split([len(batch.positive), len(batch.unlabeled)])
-        return {"R_PU": upu_risk(positive, unlabeled, self.prior_, self._name_loss())}
+        logits = split_logits(self.net_, batch)
+        risk = upu_risk(logits.positive, logits.unlabeled, self.prior_, self._name_loss())
+        return mix_risks(risk, logits, self.prior_, self._name_loss(), self._eta)
 
     def _scores(self, X: Any) -> NDArray[np.float32]:
         if self.model == "mlp":

@@ -16,7 +16,7 @@ from mixpul._util.progress import progress_bar
 from mixpul._util.random import RandomStateLike, as_generator, count_folds, draw_seed, number_folds
 from mixpul._util.validation import Interval
 from mixpul.base import HeldOut, PUClassifier
-from mixpul.methods._candidates import Fitted, list_candidates, plan_fits, score_with
+from mixpul.methods._candidates import Fitted, Labels, list_candidates, plan_fits, score_with
 from mixpul.methods._portfolio import (
     compare_with_best,
     drop_small,
@@ -146,19 +146,22 @@ class AutoPUClassifier(PUClassifier):
             # Names are known before any row is: a wrong one should not cost the reading of a table.
             list_candidates(self.candidates, None)
 
+    _uses_negatives = True
+
     def _fit(self, X: Any, is_positive: NDArray[np.bool_]) -> HeldOut | None:
         random = as_generator(self.random_state)
         fold_seed, seed = draw_seed(random), draw_seed(random)
         scaling = Scaling.learn(X)
         self.column_centre_, self.column_scale_, self.is_heavy_ = scaling
-        has_folds = count_folds(is_positive, self.n_folds) >= 2
+        has_folds = count_folds(is_positive[~self._is_negative], self.n_folds) >= 2
         folds = (
-            number_folds(is_positive, self.n_folds, fold_seed)
+            number_folds(is_positive, self.n_folds, fold_seed, self._is_negative)
             if has_folds
             else np.zeros(len(is_positive), dtype=np.int32)
         )
         chosen = list_candidates(self.candidates, X)
-        plans = plan_fits(chosen, scaling.apply(X), is_positive, folds, seed, self._find_deadline())
+        labels = Labels(is_positive, self._is_negative)
+        plans = plan_fits(chosen, scaling.apply(X), labels, folds, seed, self._find_deadline())
         fitted = self._run(plans, [candidate.name for candidate in chosen])
         beliefs = {candidate.name: candidate.belief for candidate in chosen}
         return self._combine(fitted, beliefs, is_positive, folds, has_folds)
@@ -204,7 +207,9 @@ class AutoPUClassifier(PUClassifier):
     ) -> HeldOut | None:
         """Weigh the candidates; keep those that count, and what combines their scores."""
         scores = np.stack([one.scores for one in fitted])
-        compared = compare_with_best(is_positive, scores)
+        # By unlabeled rows, a draw of all rows: those that were looked at may be of one kind.
+        judged = ~self._is_negative
+        compared = compare_with_best(is_positive[judged], scores[:, judged])
         # Scores of rows that were learned from prove nothing: beliefs decide alone.
         z = compared.z if has_folds else np.zeros(len(fitted))
         weights = weigh(z, np.array([beliefs[one.name] for one in fitted]))
@@ -238,7 +243,10 @@ class AutoPUClassifier(PUClassifier):
     def _choose_threshold(
         self, X: Any, is_positive: NDArray[np.bool_], held_out: HeldOut | None
     ) -> float:
-        return 0.0 if held_out is None else balanced_threshold(is_positive, held_out.scores)
+        if held_out is None:
+            return 0.0
+        is_known = held_out.is_known
+        return balanced_threshold(is_positive[is_known], held_out.scores[is_known])
 
     # -- prediction -----------------------------------------------------------------------------
 

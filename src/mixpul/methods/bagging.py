@@ -22,6 +22,7 @@ from mixpul.methods._trees import (
     grow_trees,
     make_predictor,
 )
+from mixpul.methods._verified import share_verified
 from mixpul.metrics import balanced_threshold
 
 __all__ = ["BaggingPUClassifier"]
@@ -38,7 +39,9 @@ class BaggingPUClassifier(PUClassifier):
     Every tree learns to tell a bootstrap sample of the positives from about as many unlabeled
     rows, drawn without replacement. Both sides have the same total weight. Samples differ in the
     positives that their unlabeled rows hold by mistake, so trees err in different places and their
-    average errs less. Each row is also scored by those trees alone that have not seen it.
+    average errs less. Each row is also scored by those trees alone that have not seen it. A
+    bootstrap sample of verified negatives, if there are any, has a share of the weight of unlabeled
+    rows.
 
     With an `estimator` this is the bagging of Mordelet and Vert: every member learns to tell all
     positives from a bootstrap sample of the unlabeled rows.
@@ -146,10 +149,13 @@ class BaggingPUClassifier(PUClassifier):
         self.pos_label = pos_label
         self.random_state = random_state
 
+    _uses_negatives = True
+
     def _fit(self, X: Any, is_positive: NDArray[np.bool_]) -> HeldOut:
         random = as_generator(self.random_state)
         grow = self._grow_trees if self.estimator is None else self._fit_members
-        samples = grow(X, np.flatnonzero(is_positive), np.flatnonzero(~is_positive), random)
+        unlabeled = np.flatnonzero(~is_positive & ~self._is_negative)
+        samples = grow(X, np.flatnonzero(is_positive), unlabeled, random)
         was_seen = np.zeros((len(is_positive), self.n_estimators), dtype=bool)
         for k, sample in enumerate(samples):
             was_seen[sample, k] = True
@@ -166,7 +172,8 @@ class BaggingPUClassifier(PUClassifier):
             return 0.0
         threshold = balanced_threshold(is_positive[is_known], held_out.scores[is_known])
         # On the scale of decision_function, as users compare them with it.
-        self.oob_scores_ = np.where(is_known, held_out.scores - threshold, 0.0)
+        is_out = ~self._was_seen.all(axis=1)
+        self.oob_scores_ = np.where(is_out, held_out.scores - threshold, 0.0)
         return threshold
 
     def _grow_trees(
@@ -182,12 +189,18 @@ class BaggingPUClassifier(PUClassifier):
             n_most = max(1, int(LARGEST_SHARE * len(unlabeled)))
             n = min(max(len(positive), LEAST_UNLABELED), n_most)
         self.n_unlabeled_ = min(int(n), len(unlabeled))
+        verified = np.flatnonzero(self._is_negative)
         samples, seeds = [], []
         for _ in range(self.n_estimators):
             few = random.choice(unlabeled, self.n_unlabeled_, replace=False)
-            samples.append(np.concatenate([random.choice(positive, len(positive)), few]))
+            sides = [random.choice(positive, len(positive)), few]
+            if len(verified):
+                sides.append(random.choice(verified, len(verified)))
+            samples.append(np.concatenate(sides))
             seeds.append(draw_seed(random))
-        trees = grow_trees(X, samples, len(positive), seeds, self.splits, self.n_jobs)
+        trees = grow_trees(
+            X, samples, len(positive), seeds, self.splits, self.n_jobs, len(verified)
+        )
         self._estimators: list[Any] = []
         for name, array in trees._asdict().items():
             setattr(self, f"tree_{name}_", array)
@@ -204,9 +217,16 @@ class BaggingPUClassifier(PUClassifier):
         # As many unlabeled rows as positives by default: every member learns from balanced classes.
         self.n_unlabeled_ = int(self.n_unlabeled or len(positive))
         target = np.arange(len(positive) + self.n_unlabeled_) < len(positive)
+        verified = np.flatnonzero(self._is_negative)
+        # By number, not by weight, which an estimator may not take.
+        n_verified = round(share_verified(len(verified), len(positive)) * self.n_unlabeled_)
         samples, members = [], []
         for _ in range(self.n_estimators):
-            samples.append(np.concatenate([positive, random.choice(unlabeled, self.n_unlabeled_)]))
+            few = random.choice(unlabeled, self.n_unlabeled_ - n_verified)
+            sides = [positive, few]
+            if n_verified:
+                sides.append(random.choice(verified, n_verified))
+            samples.append(np.concatenate(sides))
             members.append(self._make_member(random))
         self._estimators = Parallel(n_jobs=self.n_jobs)(
             delayed(_fit_member)(member, X, sample, target)

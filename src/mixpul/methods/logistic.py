@@ -21,6 +21,7 @@ from mixpul._util.random import (
 )
 from mixpul._util.validation import Interval, StrOptions
 from mixpul.base import PUClassifier
+from mixpul.methods._verified import weigh_sides
 from mixpul.metrics import pu_auc_score
 from mixpul.training import is_images
 
@@ -39,7 +40,7 @@ class LogisticPUClassifier(PUClassifier):
     Simple, quick, and hard to beat where classes differ along a line, above all with few labeled
     positives. With `n_landmarks` it is linear in kernel features (Nystroem), and its border may
     bend. Scores are logits: above 0 rows are denser among positives than among unlabeled rows.
-    Standardise the features first.
+    Verified negatives have a share of the weight of unlabeled rows. Standardise the features first.
 
     Parameters
     ----------
@@ -105,12 +106,16 @@ class LogisticPUClassifier(PUClassifier):
         self.pos_label = pos_label
         self.random_state = random_state
 
+    _uses_negatives = True
+
     def _fit(self, X: Any, is_positive: NDArray[np.bool_]) -> None:
         random = as_generator(self.random_state)
-        rows, labels = _take_some(_as_matrix(X), is_positive, random)
+        rows, labels, is_negative = _take_some(
+            _as_matrix(X), is_positive, self._is_negative, random
+        )
         features, mapping = self._make_features(rows, draw_seed(random))
-        self.C_ = self._choose_strength(features, labels, draw_seed(random))
-        line = _fit_line(features, labels, self.C_)
+        self.C_ = self._choose_strength(features, labels, is_negative, draw_seed(random))
+        line = _fit_line(features, labels, is_negative, self.C_)
         self.coef_ = line.coef_[0] if mapping is None else mapping @ line.coef_[0]
         self.intercept_ = float(line.intercept_[0])
 
@@ -145,20 +150,28 @@ class LogisticPUClassifier(PUClassifier):
         self.landmarks_ = landmarks if isinstance(landmarks, np.ndarray) else landmarks.toarray()
         return features, nystroem.normalization_.T
 
-    def _choose_strength(self, features: Any, labels: NDArray[np.bool_], seed: int) -> float:
+    def _choose_strength(
+        self,
+        features: Any,
+        labels: NDArray[np.bool_],
+        is_negative: NDArray[np.bool_],
+        seed: int,
+    ) -> float:
         if not isinstance(self.C, str):
             return float(self.C)
-        if count_folds(labels, self.cross_fitting) < 2:
+        judged = ~is_negative
+        if count_folds(labels[judged], self.cross_fitting) < 2:
             return 1.0
-        folds = number_folds(labels, self.cross_fitting, seed)
+        folds = number_folds(labels, self.cross_fitting, seed, is_negative)
         scores = np.empty((len(STRENGTHS), len(labels)))
         for k in range(int(folds.max()) + 1):
             is_out = folds == k
-            seen, held_out, seen_labels = features[~is_out], features[is_out], labels[~is_out]
+            seen, held_out = features[~is_out], features[is_out]
             for strength, own in zip(STRENGTHS, scores, strict=True):
-                line = _fit_line(seen, seen_labels, strength)
+                line = _fit_line(seen, labels[~is_out], is_negative[~is_out], strength)
                 own[is_out] = line.decision_function(held_out)
-        return STRENGTHS[int(np.argmax([pu_auc_score(labels, own) for own in scores]))]
+        aucs = [pu_auc_score(labels[judged], own[judged]) for own in scores]
+        return STRENGTHS[int(np.argmax(aucs))]
 
 
 def _as_matrix(X: Any) -> Any:
@@ -168,20 +181,29 @@ def _as_matrix(X: Any) -> Any:
 
 
 def _take_some(
-    rows: Any, is_positive: NDArray[np.bool_], random: np.random.Generator
-) -> tuple[Any, NDArray[np.bool_]]:
-    """Return all rows, or all positives and as many unlabeled rows as are worth the time."""
-    unlabeled = np.flatnonzero(~is_positive)
+    rows: Any,
+    is_positive: NDArray[np.bool_],
+    is_negative: NDArray[np.bool_],
+    random: np.random.Generator,
+) -> tuple[Any, NDArray[np.bool_], NDArray[np.bool_]]:
+    """Return all rows, or all that are known and as many unlabeled ones as are worth the time."""
+    is_known = is_positive | is_negative
+    unlabeled = np.flatnonzero(~is_known)
     if len(unlabeled) <= MOST_UNLABELED:
-        return rows, is_positive
+        return rows, is_positive, is_negative
     some = random.choice(unlabeled, MOST_UNLABELED, replace=False)
-    taken = np.sort(np.concatenate([np.flatnonzero(is_positive), some]))
-    return rows[taken], is_positive[taken]
+    taken = np.sort(np.concatenate([np.flatnonzero(is_known), some]))
+    return rows[taken], is_positive[taken], is_negative[taken]
 
 
-def _fit_line(features: Any, labels: NDArray[np.bool_], strength: float) -> LogisticRegression:
+def _fit_line(
+    features: Any, labels: NDArray[np.bool_], is_negative: NDArray[np.bool_], strength: float
+) -> LogisticRegression:
     with warnings.catch_warnings():
         # With a weak penalty, on rows that can be separated; the direction has settled by then.
         warnings.simplefilter("ignore", ConvergenceWarning)
         line = LogisticRegression(C=strength, class_weight="balanced", max_iter=300)
-        return line.fit(features, labels)
+        if not is_negative.any():
+            return line.fit(features, labels)
+        line.set_params(class_weight=None)
+        return line.fit(features, labels, sample_weight=weigh_sides(labels, is_negative))

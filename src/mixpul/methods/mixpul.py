@@ -14,6 +14,7 @@ from mixpul._util.validation import HasMethods, Interval, StrOptions
 from mixpul.augment import AugmentSpec
 from mixpul.base import HeldOut, pick_shared
 from mixpul.methods._mixpul_objective import MixPULObjective, SideBySideJoint
+from mixpul.methods._verified import share_verified
 from mixpul.methods.neural import Member, NeuralPUClassifier, Objective
 from mixpul.methods.neural.negatives import MinedNegatives, rank_negatives
 from mixpul.methods.neural.objective import JointObjective
@@ -44,7 +45,8 @@ class MixPULClassifier(NeuralPUClassifier):
     Minimises ``L_PN + beta * L_U + gamma * L_PU``: predictions on mixtures of positives and mined
     negatives (L_PN), and of unlabeled pairs (L_U), should be the mixtures of their targets, and
     positives should outrank unlabeled rows by `margin` (L_PU). Targets of unlabeled rows come from
-    a teacher, the moving average of the network; the teacher also predicts.
+    a teacher, the moving average of the network; the teacher also predicts. Verified negatives
+    join the mined ones.
 
     The defaults are ours. Four settings train on the same folds: networks of hidden layers and
     networks that are linear in kernel features, each with two weight decays. Each network leaves
@@ -150,7 +152,7 @@ class MixPULClassifier(NeuralPUClassifier):
         scores (`metrics.balanced_threshold`), or on held-out ones if there is one network; 0 if
         no row was held out.
     reliable_negatives_ : ndarray of shape (n_mined,)
-        Rows of X that were used as negatives, surest first.
+        Rows of X that were used as negatives, surest first: verified ones, then mined ones.
     n_features_in_ : int
     feature_names_in_ : ndarray of str, if X is a data frame
 
@@ -279,6 +281,7 @@ class MixPULClassifier(NeuralPUClassifier):
             return int(np.clip(n_positive // 5, *MOST_STEPS))
         return self.max_steps
 
+    _uses_negatives = True
     # The term L_PU at margin 1, on rows held out.
     _criterion = GAP
 
@@ -305,7 +308,8 @@ class MixPULClassifier(NeuralPUClassifier):
         if stream is not None:
             member.streams.append(stream)
         n = max(1, round(self.negative_fraction * len(unlabeled)))
-        return MinedNegatives(miner, X, positive, unlabeled, n)
+        share = share_verified(len(member.verified), len(positive))
+        return MinedNegatives(miner, X, positive, unlabeled, n, member.verified, share)
 
     def _choose_threshold(
         self, X: Any, is_positive: NDArray[np.bool_], held_out: HeldOut | None
@@ -319,4 +323,6 @@ class MixPULClassifier(NeuralPUClassifier):
 
     def _publish_more(self, members: list[Member]) -> None:
         sources = [member.batches.mine for member in members]
-        self.reliable_negatives_ = rank_negatives(cast(list[MinedNegatives], sources))
+        mined = rank_negatives(cast(list[MinedNegatives], sources))
+        # None is surer than a verified one.
+        self.reliable_negatives_ = np.concatenate([np.flatnonzero(self._is_negative), mined])

@@ -15,7 +15,8 @@ from mixpul._util.validation import Interval, StrOptions
 from mixpul.augment import AugmentSpec
 from mixpul.base import HeldOut, pick_shared
 from mixpul.losses import nnpu_risk
-from mixpul.methods._risk import PRIOR_CONSTRAINT
+from mixpul.methods._risk import PRIOR_CONSTRAINT, mix_risks, split_logits
+from mixpul.methods._verified import find_others
 from mixpul.methods.neural import NeuralPUClassifier
 from mixpul.nets import NetSpec
 from mixpul.priors import PriorEstimator, resolve_prior, warn_if_impossible
@@ -123,12 +124,17 @@ default='skip-mlp'
         self.beta = beta
         self.gamma = gamma
 
+    _uses_negatives = True
+
     def _fit(self, X: Any, is_positive: NDArray[np.bool_]) -> HeldOut | None:
-        self.prior_, estimator = resolve_prior(self.prior, X, is_positive, self.random_state)
+        others = find_others(self._is_negative)
+        self.prior_, estimator = resolve_prior(
+            self.prior, X[others], is_positive[others], self.random_state
+        )
         held_out = super()._fit(X, is_positive)
         # Rows held out by a single network are too few to contradict a prior.
         if estimator is None and hasattr(self, "oof_scores_"):
-            warn_if_impossible(self.prior_, self.oof_scores_, is_positive)
+            warn_if_impossible(self.prior_, self.oof_scores_[others], is_positive[others])
         return held_out
 
     def __sklearn_tags__(self) -> Any:
@@ -139,7 +145,8 @@ default='skip-mlp'
         return tags
 
     def _loss_terms(self, batch: Batch, progress: float) -> dict[str, Tensor]:
-        logits = self.net_(torch.cat([batch.positive, batch.unlabeled]))
-        positive, unlabeled = logits.split([len(batch.positive), len(batch.unlabeled)])
-        risk = nnpu_risk(positive, unlabeled, self.prior_, self.loss, self.beta, self.gamma)
-        return {"R_PU": risk}
+        logits = split_logits(self.net_, batch)
+        risk = nnpu_risk(
+            logits.positive, logits.unlabeled, self.prior_, self.loss, self.beta, self.gamma
+        )
+        return mix_risks(risk, logits, self.prior_, self.loss, self._eta)

@@ -15,7 +15,7 @@ from mixpul._util.random import (
     as_generator,
     count_folds,
     draw_seed,
-    split_folds,
+    number_folds,
 )
 from mixpul._util.validation import HasMethods, Interval, StrOptions
 from mixpul.base import HeldOut, PUClassifier
@@ -27,6 +27,7 @@ from mixpul.methods._kernel.basis import (
     squared_distances,
 )
 from mixpul.methods._risk import PRIOR_CONSTRAINT
+from mixpul.methods._verified import find_others
 from mixpul.miners import MINERS, NegativeMiner, prepare_miner
 from mixpul.priors import PriorEstimator, resolve_prior, warn_if_impossible
 
@@ -47,9 +48,9 @@ class PUAUCClassifier(PUClassifier):
     This is what remains of PNU-AUC when there are no labeled negatives. Width and penalty are
     chosen by the PU-AUC on rows left out, which needs no class prior.
 
-    With a `miner` the unlabeled rows it picks stand in for negatives, and the risk is the mix
-    :math:`(1 - \eta) R_{PN} + \eta R_{PU}` of PNU-AUC. The method's authors had labeled negatives,
-    so that is a variant of ours.
+    With verified negatives the risk is the mix :math:`(1 - \eta) R_{PN} + \eta R_{PU}` of PNU-AUC.
+    With a `miner` the unlabeled rows it picks stand in for negatives. The method's authors had
+    labeled negatives, so that is a variant of ours.
 
     A score is :math:`4 (g(x) - t)`, where t lies halfway between the means of g over positives
     and over negatives: scores above 0 are positive if both kinds are equally frequent. Standardise
@@ -74,7 +75,7 @@ default='bbe'
     negative_fraction : float, default=0.5
         Share of the unlabeled rows to mine; of no effect without `miner`.
     eta : float, default=0.5
-        Weight of R_PU against R_PN; of no effect without `miner`.
+        Weight of R_PU against R_PN; of no effect without verified negatives or a `miner`.
     pos_label : label or None, default=None
         The label of labeled positives; by default the larger one.
     random_state : int, RandomState, Generator or None, default=None
@@ -150,10 +151,15 @@ default='bbe'
         self.pos_label = pos_label
         self.random_state = random_state
 
+    _uses_negatives = True
+
     def _fit(self, X: Any, is_positive: NDArray[np.bool_]) -> HeldOut:
-        self.prior_, estimator = resolve_prior(self.prior, X, is_positive, self.random_state)
+        others = find_others(self._is_negative)
+        self.prior_, estimator = resolve_prior(
+            self.prior, X[others], is_positive[others], self.random_state
+        )
         random = as_generator(self.random_state)
-        is_negative = self._mine(X, is_positive, random)
+        is_negative = self._is_negative | self._mine(X, is_positive, random)
         self.centres_ = pick_centres(X, self.n_centres, random)
         squared = squared_distances(X, self.centres_)
         median = median_distance(X, random)
@@ -168,7 +174,7 @@ default='bbe'
         A, b = self._build_system(phi, is_positive, is_negative, everyone)
         self.coef_ = solve_system(A, b, self.penalty_)
         if estimator is None and left_out is not None:
-            warn_if_impossible(self.prior_, left_out, is_positive)
+            warn_if_impossible(self.prior_, left_out[others], is_positive[others])
         # Positives used in training score higher than new ones: better the scores left out.
         scores = phi @ self.coef_ if left_out is None else left_out
         return HeldOut(scores, everyone)
@@ -178,8 +184,8 @@ default='bbe'
     ) -> float:
         """Return the middle of the mean of positives and that of negatives, by the prior."""
         assert held_out is not None
-        scores = held_out.scores
-        mean_p, mean_u = scores[is_positive].mean(), scores[~is_positive].mean()
+        is_unlabeled = held_out.is_known & ~is_positive
+        mean_p, mean_u = (held_out.scores[kind].mean() for kind in (is_positive, is_unlabeled))
         mean_n = (mean_u - self.prior_ * mean_p) / (1 - self.prior_)
         return float((mean_p + mean_n) / 2)
 
@@ -200,7 +206,7 @@ default='bbe'
         if self.miner is None:
             return is_negative
         miner, _ = prepare_miner(self.miner, random)
-        unlabeled = np.flatnonzero(~is_positive)
+        unlabeled = np.flatnonzero(~is_positive & ~self._is_negative)
         n = max(1, round(self.negative_fraction * len(unlabeled)))
         is_negative[unlabeled[miner.mine(X[is_positive], X[unlabeled], n)]] = True
         return is_negative
@@ -213,7 +219,8 @@ default='bbe'
         seen: NDArray[np.bool_],
     ) -> System:
         phi_p = phi[is_positive & seen]
-        A, b = pu_auc_system(phi_p, phi[~is_positive & seen], self.prior_)
+        is_unlabeled = ~is_positive & ~self._is_negative
+        A, b = pu_auc_system(phi_p, phi[is_unlabeled & seen], self.prior_)
         if not (is_negative & seen).any():
             return A, b
         A_pn, b_pn = auc_system(phi_p, phi[is_negative & seen])
@@ -229,24 +236,25 @@ default='bbe'
         random: np.random.Generator,
     ) -> tuple[float, float, NDArray[np.float64] | None]:
         """Find width and penalty with the highest PU-AUC on rows left out; return g there, too."""
-        if count_folds(is_positive, self.n_folds) < 2:
+        judged = ~self._is_negative
+        if count_folds(is_positive[judged], self.n_folds) < 2:
             return widths[len(widths) // 2], penalties[len(penalties) // 2], None
-        folds = list(split_folds(is_positive, self.n_folds, draw_seed(random)))
+        numbers = number_folds(is_positive, self.n_folds, draw_seed(random), self._is_negative)
         best, found = -np.inf, (widths[0], penalties[0], None)
         for width in widths:
             phi = gaussian(squared, width)
             scores = np.empty((len(penalties), len(phi)))
             aucs = np.zeros(len(penalties))
-            for seen, held_out in folds:
-                mask = np.zeros(len(phi), dtype=bool)
-                mask[seen] = True
-                A, b = self._build_system(phi, is_positive, is_negative, mask)
+            for k in range(int(numbers.max()) + 1):
+                is_out = numbers == k
+                A, b = self._build_system(phi, is_positive, is_negative, ~is_out)
                 # One decomposition serves every penalty.
                 values, vectors = np.linalg.eigh(A)
                 values, projected = np.maximum(values, 0), vectors.T @ b
                 weights = np.array([projected / (values + penalty) for penalty in penalties])
-                scores[:, held_out] = (weights @ vectors.T) @ phi[held_out].T
-                aucs += _score_pu_aucs(scores[:, held_out], is_positive[held_out])
+                scores[:, is_out] = (weights @ vectors.T) @ phi[is_out].T
+                is_judge = is_out & judged
+                aucs += _score_pu_aucs(scores[:, is_judge], is_positive[is_judge])
             # The last of equals: the strongest penalty.
             k = len(aucs) - 1 - int(np.argmax(aucs[::-1]))
             # Of equals the widest, hence the smoothest: widths rise.

@@ -63,8 +63,16 @@ default='skip-mlp'
     (2201,)
     """
 
-    def _solve(self, phi_p: Array, phi_u: Array, prior: float, penalty: float) -> Array:
-        return ramp_cccp(phi_p, phi_u, prior, penalty)[0]
+    def _solve(
+        self,
+        phi_p: Array,
+        phi_u: Array,
+        prior: float,
+        penalty: float,
+        phi_n: Array | None = None,
+        eta: float = 0.0,
+    ) -> Array:
+        return ramp_cccp(phi_p, phi_u, prior, penalty, phi_n, eta)[0]
 
     def _name_loss(self) -> str:
         return "ramp"

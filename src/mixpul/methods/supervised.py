@@ -113,6 +113,9 @@ class SupervisedClassifier(PUClassifier):
         self.random_state = random_state
         self.verbose = verbose
 
+    # It takes every row without a label for a negative, verified ones among them.
+    _uses_negatives = True
+
     def _fit(self, X: Any, is_positive: NDArray[np.bool_]) -> None:
         lightgbm, hyperopt = _import_optional("lightgbm"), _import_optional("hyperopt")
         random = as_generator(self.random_state)

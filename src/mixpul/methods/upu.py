@@ -113,10 +113,18 @@ default='skip-mlp'
         super().__init__(**pick_shared(locals(), RiskClassifier))
         self.loss = loss
 
-    def _solve(self, phi_p: Array, phi_u: Array, prior: float, penalty: float) -> Array:
+    def _solve(
+        self,
+        phi_p: Array,
+        phi_u: Array,
+        prior: float,
+        penalty: float,
+        phi_n: Array | None = None,
+        eta: float = 0.0,
+    ) -> Array:
         if self.loss == "squared":
-            return upu_squared(phi_p, phi_u, prior, penalty)
-        return upu_convex(phi_p, phi_u, prior, penalty, self.loss)
+            return upu_squared(phi_p, phi_u, prior, penalty, phi_n, eta)
+        return upu_convex(phi_p, phi_u, prior, penalty, self.loss, phi_n, eta)
 
     def _name_loss(self) -> str:
         return self.loss

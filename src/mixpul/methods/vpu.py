@@ -29,7 +29,8 @@ class VPUClassifier(NeuralPUClassifier):
 
     Learns :math:`\Phi(x)` proportional to P(y = 1 | x) by pulling the density of unlabeled rows,
     weighted by :math:`\Phi`, towards that of the positives. Mixtures of positives with other rows
-    should get mixed values on the log scale (`mixup_weight`). The decision is :math:`\Phi` above
+    should get mixed values on the log scale (`mixup_weight`). Verified negatives add the mean of
+    :math:`-\log(1 - \Phi)`, weighted by their share. The decision is :math:`\Phi` above
     half of its largest value on the training rows.
 
     Parameters
@@ -118,6 +119,8 @@ default='skip-mlp'
         """The former name of `threshold_`."""
         return self.threshold_
 
+    _uses_negatives = True
+
     def _make_objective(self, member: Member) -> Objective:
         return VPUObjective(self, member)
 
@@ -139,11 +142,19 @@ class VPUObjective(Objective):
         x_p, x_u = batch.positive, batch.unlabeled
         weight = self.member.rng.beta(self.method.alpha, self.method.alpha)
         parts = [x_p, x_u, mix(x_u, x_p, weight)]
+        if len(batch.negative):
+            parts.append(batch.negative)
         # One pass, so that batch norm cannot tell the parts apart.
-        z_p, z_u, z_mixed = self.member.net(torch.cat(parts)).split([len(part) for part in parts])
+        logits = self.member.net(torch.cat(parts)).split([len(part) for part in parts])
+        z_p, z_u, z_mixed = logits[:3]
         # A mixture with a positive, whose Phi is 1, should have the mixed Phi.
         target = torch.log(mix(torch.sigmoid(z_u), torch.ones_like(z_u), weight))
-        return {
+        terms = {
             "L_var": variational_risk(z_p, z_u),
             "L_mix": self.method.mixup_weight * F.mse_loss(F.logsigmoid(z_mixed), target),
         }
+        if self.method._eta:
+            # -log(1 - Phi) of verified negatives, of which a fold may hold out all.
+            z_n = logits[3] if len(batch.negative) else z_p[:0]
+            terms["L_N"] = self.method._eta * F.softplus(z_n).sum() / max(1, len(z_n))
+        return terms

@@ -154,6 +154,8 @@ class WeightedSVMClassifier(PUClassifier):
         self.pos_label = pos_label
         self.random_state = random_state
 
+    _uses_negatives = True
+
     def _fit(self, X: Any, is_positive: NDArray[np.bool_]) -> None:
         random = as_generator(self.random_state)
         if count_folds(is_positive, self.n_folds) < 2:
@@ -185,6 +187,8 @@ class WeightedSVMClassifier(PUClassifier):
         self.c_ = max(c, SMALLEST_PROBABILITY)
         self.weights_ = np.ones(len(is_positive))
         self.weights_[~is_positive] = positive_weights(labeled[~is_positive], self.c_)
+        # Verified negatives are rows without a label like others, up to here.
+        self.weights_[self._is_negative] = 0.0
 
         # ... then one in which an unlabeled row counts in part as positive, in part as negative.
         costs = np.full(len(is_positive), float(self.C))

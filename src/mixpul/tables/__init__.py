@@ -6,15 +6,19 @@ Files are read and written through pyarrow, tables in memory are pandas data fra
 
 from mixpul.tables._input import TableInput
 from mixpul.tables._reading import read_table, stream_table
-from mixpul.tables.labels import Label, Leak, leaks, split_label
+from mixpul.tables.labels import Label, Leak, find_negatives, leaks, split_label
 from mixpul.tables.scoring import score_stream, write_table
+from mixpul.tables.verdicts import Verdicts, read_verdicts
 
 __all__ = [
     "Label",
     "Leak",
     "TableInput",
+    "Verdicts",
+    "find_negatives",
     "leaks",
     "read_table",
+    "read_verdicts",
     "score_stream",
     "split_label",
     "stream_table",

@@ -13,7 +13,7 @@ from mixpul.tables._kinds import as_numbers, code_categories, find_kind
 from mixpul.tables.frames import as_frame
 from mixpul.tables.names import find_column
 
-__all__ = ["Label", "Leak", "find_positive", "leaks", "split_label"]
+__all__ = ["Label", "Leak", "find_negatives", "find_positive", "leaks", "means", "split_label"]
 
 # With fewer labeled positives, results depend on which rows happen to be labeled.
 LEAST_FOR_STEADY_RESULTS = 20
@@ -65,7 +65,12 @@ class Leak(NamedTuple):
 
 
 def split_label(
-    table: Any, label: str, *, positive: Any = None, missing_is_unlabeled: bool = False
+    table: Any,
+    label: str,
+    *,
+    positive: Any = None,
+    negative: Any = None,
+    missing_is_unlabeled: bool = False,
 ) -> Label:
     """Take the label column out of a table and find the rows labeled positive.
 
@@ -79,6 +84,9 @@ def split_label(
         The value that means labeled positive, as a value or as text (``"1"`` finds 1). By default
         1 (of 0 and 1, or of -1 and 1), True, or one of words such as yes and no. Of other values it
         has to be named.
+    negative : optional
+        A third value that means verified negative: such rows are neither labeled positive nor
+        unlabeled; `find_negatives` finds them.
     missing_is_unlabeled : bool, default=False
         Whether a missing label means unlabeled; otherwise it is an error.
 
@@ -97,9 +105,13 @@ def split_label(
     frame = as_frame(table)
     place = find_column(label, frame.columns, "The table")
     column = frame.iloc[:, place]
-    is_missing = column.isna().to_numpy()
-    values = list(column[~is_missing].unique())
     where = f"The label column {label!r}"
+    is_negative = np.zeros(len(column), dtype=bool)
+    if negative is not None:
+        is_negative = _match_negatives(where, column, negative)
+    # Of the other rows: the value of negatives is not one of the two.
+    is_missing = column.isna().to_numpy()[~is_negative]
+    values = list(column[~is_negative][~is_missing].unique())
     _check_two(where, values, is_missing, missing_is_unlabeled)
     if len(values) == 1 and positive is None:
         positive_value = values[0]
@@ -116,6 +128,48 @@ def split_label(
         )
     others = frame.drop(columns=frame.columns[place])
     return Label(others, is_positive, to_plain(positive_value))
+
+
+def find_negatives(table: Any, label: str, negative: Any) -> NDArray[np.bool_]:
+    """Find the rows that the label column names as verified negatives.
+
+    Parameters
+    ----------
+    table : pandas.DataFrame
+    label : str
+        Name of the label column.
+    negative : object
+        Its value that means verified negative, as a value or as text.
+
+    Returns
+    -------
+    ndarray of bool of shape (n,)
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from mixpul.tables import find_negatives, split_label
+    >>> table = pd.DataFrame({"age": range(60), "bought": ["yes", "?", "refused"] * 20})
+    >>> split_label(table, "bought", positive="yes", negative="refused").is_positive.sum()
+    np.int64(20)
+    >>> find_negatives(table, "bought", "refused").sum()
+    np.int64(20)
+    """
+    frame = as_frame(table)
+    column = frame.iloc[:, find_column(label, frame.columns, "The table")]
+    return _match_negatives(f"The label column {label!r}", column, negative)
+
+
+def _match_negatives(where: str, column: Any, negative: Any) -> NDArray[np.bool_]:
+    values = list(column[column.notna()].unique())
+    matches = [value for value in values if means(value, negative)]
+    if len(matches) != 1:
+        shown = ", ".join(map(_show, values[:5])) + (", ..." if len(values) > 5 else "")
+        raise ValueError(
+            f"{where} has the values {shown}, but verified negatives were said to be "
+            f"{negative!r}; name one that it has with negative= (--negative)."
+        )
+    return (column == matches[0]).fillna(False).to_numpy(dtype=bool)
 
 
 def leaks(X: Any, is_positive: ArrayLike) -> list[Leak]:
@@ -228,7 +282,8 @@ def _explain_not_two(where: str, values: list, n_rows: int, has_gaps: bool) -> s
     gaps = " and gaps" if has_gaps else ""
     return (
         f"{where} has {len(values)} values{gaps} ({shown}); PU labels are two, labeled positive "
-        "and unlabeled: make a column that says which rows are known positives."
+        "and unlabeled: make a column that says which rows are known positives, or name a third "
+        "value that means verified negative with negative= (--negative)."
     )
 
 
@@ -239,7 +294,7 @@ def find_positive(
     shown = " and ".join(map(_show, values))
     plural = "s" if len(values) > 1 else ""
     if positive is not None:
-        matches = [value for value in values if _means(value, positive)]
+        matches = [value for value in values if means(value, positive)]
         if len(matches) != 1:
             raise ValueError(
                 f"{where} has the value{plural} {shown}, but the positive one was said to be "
@@ -258,7 +313,7 @@ def find_positive(
     )
 
 
-def _means(value: Any, wanted: Any) -> bool:
+def means(value: Any, wanted: Any) -> bool:
     """Whether `wanted`, which may be text from a command line, means `value`."""
     if isinstance(value, str | bool | np.bool_):
         return str(value).lower() == str(wanted).lower() or value == wanted

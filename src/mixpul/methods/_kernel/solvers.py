@@ -2,7 +2,8 @@
 
 All solvers take basis functions at positives (n, k) and unlabeled rows (m, k) and return the
 k coefficients of g. With ``bias=True`` the last basis function is the constant 1, and its
-coefficient is not penalised.
+coefficient is not penalised. With `phi_n`, basis functions at verified negatives, the risk is the
+PNU risk (1 - eta) R_PU + eta R_PN (Sakai et al. 2017).
 """
 
 from collections.abc import Callable, Sequence
@@ -15,9 +16,10 @@ from scipy.linalg import lstsq
 from scipy.optimize import minimize
 from scipy.special import expit
 
-from mixpul._util.random import count_folds, draw_seed, split_folds
+from mixpul._util.random import count_folds, draw_seed, number_folds
 from mixpul.base import HeldOut
 from mixpul.methods._kernel.basis import gaussian, median_distance, pick_centres, squared_distances
+from mixpul.methods._verified import share_verified
 
 __all__ = [
     "KernelModel",
@@ -30,7 +32,8 @@ __all__ = [
 ]
 
 Array = NDArray[np.float64]
-Solver = Callable[[Array, Array, float, float], Array]
+# Takes positives, unlabeled rows, prior and penalty; then verified negatives and eta, if any.
+Solver = Callable[..., Array]
 
 # Half width of the arc that rounds off the kink of a hinge; the hinge is off by a quarter of it.
 ROUNDING = 0.03
@@ -38,16 +41,31 @@ MAX_ITERATIONS = 200
 
 
 def upu_squared(
-    phi_p: Array, phi_u: Array, prior: float, penalty: float, *, bias: bool = True
+    phi_p: Array,
+    phi_u: Array,
+    prior: float,
+    penalty: float,
+    phi_n: Array | None = None,
+    eta: float = 0.0,
+    *,
+    bias: bool = True,
 ) -> Array:
     r"""Find the minimum of the unbiased PU risk with the squared loss :math:`(z - 1)^2 / 4`.
 
     :math:`\alpha = (H + \lambda D)^{-1} h` with :math:`H = \Phi_U^T \Phi_U / n_U`,
     :math:`h = 2 \pi \, mean_P \Phi - mean_U \Phi` and D the identity, 0 for the bias. The penalty
     on the scale of the risk is :math:`\lambda/4 \, \|\alpha\|^2`, half of that in `upu_convex`.
+    R_PN has :math:`\pi \Phi_P^T \Phi_P / n_P + (1 - \pi) \Phi_N^T \Phi_N / n_N` in place of H and
+    :math:`\pi \, mean_P \Phi - (1 - \pi) \, mean_N \Phi` in place of h.
     """
-    H = phi_u.T @ phi_u / len(phi_u) + penalty * np.diag(_mark_penalised(phi_u, bias))
+    H = phi_u.T @ phi_u / len(phi_u)
     h = 2 * prior * phi_p.mean(axis=0) - phi_u.mean(axis=0)
+    if phi_n is not None:
+        of_p, of_n = phi_p.T @ phi_p / len(phi_p), phi_n.T @ phi_n / len(phi_n)
+        H = (1 - eta) * H + eta * (prior * of_p + (1 - prior) * of_n)
+        h_pn = prior * phi_p.mean(axis=0) - (1 - prior) * phi_n.mean(axis=0)
+        h = (1 - eta) * h + eta * h_pn
+    H = H + penalty * np.diag(_mark_penalised(phi_u, bias))
     # Least squares: equal rows make equal basis functions, and H is singular without a penalty.
     return lstsq(H, h, lapack_driver="gelsy")[0]
 
@@ -58,6 +76,8 @@ def upu_convex(
     prior: float,
     penalty: float,
     loss: str = "logistic",
+    phi_n: Array | None = None,
+    eta: float = 0.0,
     *,
     bias: bool = True,
     start: Array | None = None,
@@ -68,21 +88,33 @@ def upu_convex(
     :math:`\max(-z, \max(0, 1/2 - z/2))`; for both the loss of a positive less that of a negative
     is -z, which makes the risk convex. The kinks of the double hinge are rounded off.
     """
-    linear = -prior * phi_p.mean(axis=0)
+    linear = -(1 - eta) * prior * phi_p.mean(axis=0)
     penalised = penalty * _mark_penalised(phi_u, bias)
+    # Each part, its share of the risk: rows that should be positive come with the other sign, since
+    # l(g) is l(-(-g)).
+    parts = [(phi_u, 1 - eta)]
+    if phi_n is not None:
+        parts += [(phi_n, eta * (1 - prior)), (-phi_p, eta * prior)]
 
     def objective(alpha: Array) -> tuple[float, Array]:
-        g = phi_u @ alpha
-        if loss == "logistic":
-            value, slope = np.logaddexp(0, g), expit(g)
-        else:  # the double hinge of -g is half a hinge with its kink at -1 and half one at 1
-            low, low_slope = _hinge(1 + g)
-            high, high_slope = _hinge(g - 1)
-            value, slope = (low + high) / 2, (low_slope + high_slope) / 2
-        total = linear @ alpha + value.mean() + penalised @ alpha**2 / 2
-        return float(total), linear + phi_u.T @ slope / len(g) + penalised * alpha
+        total, gradient = linear @ alpha, linear
+        for rows, share in parts:
+            value, slope = _lose_as_negative(rows @ alpha, loss)
+            total = total + share * value.mean()
+            gradient = gradient + share * (rows.T @ slope / len(rows))
+        return float(total + penalised @ alpha**2 / 2), gradient + penalised * alpha
 
     return _minimise(objective, np.zeros(phi_u.shape[1]) if start is None else start)
+
+
+def _lose_as_negative(g: Array, loss: str) -> tuple[Array, Array]:
+    """Return the loss of -g, and its slope in g."""
+    if loss == "logistic":
+        return np.logaddexp(0, g), expit(g)
+    # The double hinge of -g is half a hinge with its kink at -1 and half one at 1.
+    low, low_slope = _hinge(1 + g)
+    high, high_slope = _hinge(g - 1)
+    return (low + high) / 2, (low_slope + high_slope) / 2
 
 
 def ramp_risk(g_p: Array, g_u: Array, prior: float) -> float:
@@ -99,6 +131,8 @@ def ramp_cccp(
     phi_u: Array,
     prior: float,
     penalty: float,
+    phi_n: Array | None = None,
+    eta: float = 0.0,
     *,
     bias: bool = True,
     max_rounds: int = 50,
@@ -112,14 +146,19 @@ def ramp_cccp(
     never rises. Kinks are rounded off, alike in all rounds, so that this holds to the last digit;
     the rounded ramp still has :math:`\ell(z) + \ell(-z) = 1`.
     """
-    margins = np.concatenate([phi_p, -phi_u])  # times alpha: z
-    weight = np.repeat([2 * prior / len(phi_p), 1 / len(phi_u)], [len(phi_p), len(phi_u)])
+    parts, shares = [phi_p, -phi_u], [(2 - eta) * prior, 1 - eta]
+    if phi_n is not None:
+        parts.append(-phi_n)
+        shares.append(eta * (1 - prior))
+    margins = np.concatenate(parts)  # times alpha: z
+    sizes = [len(part) for part in parts]
+    weight = np.repeat([s / n for s, n in zip(shares, sizes, strict=True)], sizes)
     penalised = penalty * _mark_penalised(phi_u, bias)
 
     def whole(alpha: Array) -> float:
         z = margins @ alpha
         ramp = (_hinge(1 - z)[0] - _hinge(-1 - z)[0]) / 2
-        return float(weight @ ramp - prior + penalised @ alpha**2 / 2)
+        return float(weight @ ramp - (1 - eta) * prior + penalised @ alpha**2 / 2)
 
     def convex(alpha: Array, tangent: Array) -> tuple[float, Array]:
         z = margins @ alpha
@@ -186,6 +225,7 @@ def select_kernel_model(
     solve: Solver,
     random: np.random.Generator,
     *,
+    is_negative: NDArray[np.bool_] | None = None,
     widths: Sequence[float] = (0.5, 1.0, 2.0),
     penalties: Sequence[float] = (1e-3, 1e-2, 1e-1, 1.0, 10.0),
     n_centres: int = 200,
@@ -193,34 +233,39 @@ def select_kernel_model(
 ) -> KernelModel:
     """Fit a Gaussian basis whose width and penalty have the least PU 0-1 risk on rows left out.
 
-    `solve(phi_p, phi_u, prior, penalty)` returns coefficients, the last one of the constant 1.
-    Widths are multiples of the median distance between rows. Of equals the widest and most
-    penalised, hence the smoothest, is taken. With fewer than two positives nothing can be left
-    out, and the middle of both lists is taken.
+    `solve(phi_p, phi_u, prior, penalty)` returns coefficients, the last one of the constant 1; with
+    verified negatives among the rows it also gets their `phi_n`, and eta. They are not among the
+    rows that judge. Widths are multiples of the median distance between rows. Of equals the widest
+    and most penalised, hence the smoothest, is taken. With fewer than two positives nothing can be
+    left out, and the middle of both lists is taken.
     """
     centres = pick_centres(X, n_centres, random)
     squared = squared_distances(X, centres)
     median = median_distance(X, random)
-    n_folds = count_folds(is_positive, n_folds)
+    if is_negative is None:
+        is_negative = np.zeros(len(is_positive), dtype=bool)
+    labels, judged = (is_positive, is_negative), ~is_negative
+    n_folds = count_folds(is_positive[judged], n_folds)
     width, penalty = sorted(widths)[len(widths) // 2], sorted(penalties)[len(penalties) // 2]
     # Unless rows can be left out to choose by.
     risk, held_out = np.nan, None
     if n_folds >= 2 and len(widths) * len(penalties) > 1:
-        folds = list(split_folds(is_positive, n_folds, draw_seed(random)))
+        folds = number_folds(is_positive, n_folds, draw_seed(random), is_negative)
         scores = {
-            (w, p): _score_left_out(squared, is_positive, prior, solve, median * w, p, folds)
+            (w, p): _score_left_out(squared, labels, prior, solve, median * w, p, folds)
             for w in widths
             for p in penalties
         }
         # Over all folds at once: a fold with two positives knows little of their share.
         risks = {
-            key: held_out_risk(g[is_positive], g[~is_positive], prior) for key, g in scores.items()
+            key: held_out_risk(g[is_positive], g[judged & ~is_positive], prior)
+            for key, g in scores.items()
         }
         width, penalty = min(risks, key=lambda key: (risks[key], -key[0], -key[1]))
         risk = risks[width, penalty]
         held_out = HeldOut(scores[width, penalty], np.ones(len(is_positive), dtype=bool))
     phi = _add_bias(gaussian(squared, median * width))
-    alpha = solve(phi[is_positive], phi[~is_positive], prior, penalty)
+    alpha = _solve_all(solve, phi, labels, prior, penalty)
     return KernelModel(
         centres, median * width, alpha[:-1], float(alpha[-1]), float(penalty), risk, held_out
     )
@@ -228,20 +273,36 @@ def select_kernel_model(
 
 def _score_left_out(
     squared: Array,
-    is_positive: NDArray[np.bool_],
+    labels: tuple[NDArray[np.bool_], NDArray[np.bool_]],
     prior: float,
     solve: Solver,
     width: float,
     penalty: float,
-    folds: list[tuple[NDArray, NDArray]],
+    folds: NDArray[np.int32],
 ) -> Array:
     """Return g of each row by the model of the fold that has not seen it."""
     phi = _add_bias(gaussian(squared, width))
     g = np.empty(len(phi))
-    for seen, held_out in folds:
-        rows, kind = phi[seen], is_positive[seen]
-        g[held_out] = phi[held_out] @ solve(rows[kind], rows[~kind], prior, penalty)
+    for k in range(int(folds.max()) + 1):
+        is_seen = folds != k
+        seen = labels[0][is_seen], labels[1][is_seen]
+        g[~is_seen] = phi[~is_seen] @ _solve_all(solve, phi[is_seen], seen, prior, penalty)
     return g
+
+
+def _solve_all(
+    solve: Solver,
+    phi: Array,
+    labels: tuple[NDArray[np.bool_], NDArray[np.bool_]],
+    prior: float,
+    penalty: float,
+) -> Array:
+    """Find coefficients by positives, unlabeled rows and, if there are any, verified negatives."""
+    is_positive, is_negative = labels
+    phi_p, phi_u, phi_n = phi[is_positive], phi[~is_positive & ~is_negative], phi[is_negative]
+    if not len(phi_n):
+        return solve(phi_p, phi_u, prior, penalty)
+    return solve(phi_p, phi_u, prior, penalty, phi_n, share_verified(len(phi_n), len(phi_p)))
 
 
 def _add_bias(phi: Array) -> Array:

@@ -24,11 +24,12 @@ from mixpul._util.random import (
     count_folds,
     draw_seed,
     hold_out,
-    split_folds,
+    number_folds,
 )
 from mixpul._util.validation import Interval, StrOptions, write_recipe
 from mixpul.augment import AUGMENTATIONS, AugmentSpec, flips, make_augment
 from mixpul.base import HeldOut, PUClassifier
+from mixpul.methods._verified import share_verified
 from mixpul.methods.neural.checkpoint import Checkpoint, take_fingerprint
 from mixpul.methods.neural.member import Member
 from mixpul.methods.neural.negatives import MinedNegatives
@@ -110,6 +111,9 @@ class NeuralPUClassifier(PUClassifier):
     # How held-out rows judge an epoch; a method may have its own.
     _criterion: Criterion = PU_AUC
 
+    # The share of verified negatives in the loss, of methods that name such a term.
+    _eta = 0.0
+
     # A portfolio gives all of its candidates the same folds, and a time by which to end.
     _given_folds: NDArray[np.int32] | None = None
     _deadline: float | None = None
@@ -179,14 +183,15 @@ class NeuralPUClassifier(PUClassifier):
 
     def _make_negatives(
         self, member: Member, X: Any, positive: NDArray, unlabeled: NDArray
-    ) -> MinedNegatives | None:
-        """Return a source of rows to use as negatives, if the method uses any."""
-        return None
+    ) -> Callable[[], NDArray] | None:
+        """Return a source of rows to use as negatives, if there are any: the verified ones."""
+        return (lambda: member.verified) if len(member.verified) else None
 
     # -- fit: build members, train, average, publish --------------------------------------------
 
     def _fit(self, X: Any, is_positive: NDArray[np.bool_]) -> HeldOut | None:
         random = as_generator(self.random_state)
+        self._eta = share_verified(int(self._is_negative.sum()), int(is_positive.sum()))
         # Small networks run fastest on one thread, by far when other processes are busy.
         with own_torch_state(draw_seed(random), n_threads=1 if X.ndim == 2 else None):
             rows = as_rows(X, pick_device(self.device))
@@ -220,12 +225,12 @@ class NeuralPUClassifier(PUClassifier):
         """Build the network that trains on the rows `is_seen`, and its batches."""
         own = setting or self._list_settings(is_positive)[0]
         net = make_net(own.net, self._row_shape).to(pick_device(self.device))
-        member = Member(net, is_seen, seed, own.decay, number)
+        member = Member(net, is_seen, seed, own.decay, number, self._is_negative)
         if self.precision is not None:
             # Whatever the network computes in, losses need the digits.
             net.register_forward_hook(_return_float)
         positive = np.flatnonzero(is_seen & is_positive)
-        unlabeled = np.flatnonzero(is_seen & ~is_positive)
+        unlabeled = np.flatnonzero(is_seen & ~is_positive & ~self._is_negative)
         member.batches = PUBatches(
             rows,
             torch.from_numpy(positive),
@@ -319,7 +324,9 @@ class NeuralPUClassifier(PUClassifier):
         if any(np.isnan(score_rows(net, rows, members[0].seen[:100])).any() for net in nets):
             raise TrainingDiverged(f"Training diverged: scores are NaN. {WAY_OUT}")
         # Scored once more: averages and mirror images have changed the networks since then.
-        settings = weigh_settings(nets, [m.held_out for m in members], rows, is_positive)
+        settings = weigh_settings(
+            nets, [m.held_out for m in members], rows, is_positive, self._is_negative
+        )
         self.net_ = join_folds(settings.nets)
         self.net_.eval().requires_grad_(False)
         for tensor in chain(self.net_.parameters(), self.net_.buffers()):
@@ -350,14 +357,19 @@ class NeuralPUClassifier(PUClassifier):
         self, is_positive: NDArray[np.bool_], random: np.random.Generator
     ) -> list[NDArray[np.bool_]]:
         """Return masks of the rows each network may see."""
+        is_negative = self._is_negative
+        others = np.flatnonzero(~is_negative)
+        folds = None
         if self.cross_fitting and self._given_folds is not None:
-            n_folds = int(self._given_folds.max()) + 1
-            held_out = [np.flatnonzero(self._given_folds == k) for k in range(n_folds)]
-        elif self.cross_fitting and count_folds(is_positive, self.cross_fitting) >= 2:
-            folds = split_folds(is_positive, self.cross_fitting, draw_seed(random))
-            held_out = [rows for _, rows in folds]
+            folds = self._given_folds
+        elif self.cross_fitting and count_folds(is_positive[others], self.cross_fitting) >= 2:
+            folds = number_folds(is_positive, self.cross_fitting, draw_seed(random), is_negative)
+        if folds is not None:
+            held_out = [np.flatnonzero(folds == k) for k in range(int(folds.max()) + 1)]
         elif self.early_stopping:
-            held_out = [hold_out(is_positive, self.validation_fraction, random)]
+            # Rows held out of a single network judge its epochs, which needs no negatives.
+            chosen = hold_out(is_positive[others], self.validation_fraction, random)
+            held_out = [others[chosen]]
         else:
             held_out = [np.empty(0, dtype=int)]
         is_seen = np.ones((len(held_out), len(is_positive)), dtype=bool)
@@ -409,7 +421,7 @@ class NeuralPUClassifier(PUClassifier):
         own = clone(self).set_params(checkpoint=None, verbose=0)
         return Checkpoint(
             self.checkpoint,
-            f"{write_recipe(own)} {take_fingerprint(X, is_positive)}",
+            f"{write_recipe(own)} {take_fingerprint(X, is_positive, self._is_negative)}",
             nn.ModuleList([nn.ModuleList([member.net for member in members]), *average.nets]),
             optimizer,
             average,

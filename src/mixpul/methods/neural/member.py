@@ -25,6 +25,8 @@ class Member:
         Its weight decay.
     setting : int, default=0
         The number of its setting, if there are several.
+    is_negative : ndarray of bool of shape (n,), or False
+        Verified negatives.
 
     Attributes
     ----------
@@ -39,6 +41,10 @@ class Member:
         All sources of randomness in a fixed order; a checkpoint stores their states.
     seen, held_out : Tensor of int64
         Row numbers.
+    judges : Tensor of int64
+        Rows held out that judge the network: positives and unlabeled ones.
+    verified : ndarray of int
+        Verified negatives that it may see.
     batches : PUBatches
         Set when the member is built.
     features : KernelFeatures or None
@@ -55,6 +61,7 @@ class Member:
         seed: int,
         decay: float = 0.0,
         setting: int = 0,
+        is_negative: NDArray[np.bool_] | bool = False,
     ) -> None:
         self.net, self.decay, self.setting = net, decay, setting
         self.rng = np.random.default_rng(seed)
@@ -62,6 +69,8 @@ class Member:
         self.streams: list[torch.Generator | np.random.Generator] = [self.generator, self.rng]
         self.seen = torch.from_numpy(np.flatnonzero(is_seen))
         self.held_out = torch.from_numpy(np.flatnonzero(~is_seen))
+        self.judges = torch.from_numpy(np.flatnonzero(~is_seen & np.logical_not(is_negative)))
+        self.verified = np.flatnonzero(is_seen & is_negative)
 
     def wrap(self, net: nn.Module) -> nn.Module:
         """Return a network for the rows themselves."""

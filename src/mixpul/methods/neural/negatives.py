@@ -1,5 +1,6 @@
 """Reliable negatives in the course of a training."""
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -23,6 +24,10 @@ class MinedNegatives:
         Row numbers of the two kinds.
     n : int
         How many negatives to pick.
+    verified : ndarray of int, default=()
+        Row numbers of verified negatives, which join the picked ones in each epoch.
+    share : float, default=0.0
+        Their share of all negatives of an epoch.
 
     Attributes
     ----------
@@ -31,8 +36,18 @@ class MinedNegatives:
         The best place of each row in any list that was used; `NEVER` if it was in none.
     """
 
-    def __init__(self, miner: Any, X: Any, positive: NDArray, unlabeled: NDArray, n: int) -> None:
+    def __init__(
+        self,
+        miner: Any,
+        X: Any,
+        positive: NDArray,
+        unlabeled: NDArray,
+        n: int,
+        verified: NDArray | Sequence[int] = (),
+        share: float = 0.0,
+    ) -> None:
         self.miner, self.n = miner, n
+        self.verified, self.share = np.asarray(verified, dtype=np.int64), share
         # A miner that draws at random needs no rows: none are copied for it.
         self.X = X if getattr(miner, "reads_rows", True) else np.empty((X.shape[0], 0))
         self.positive, self.unlabeled = positive, unlabeled
@@ -46,10 +61,17 @@ class MinedNegatives:
     def __call__(self) -> NDArray:
         """Return the row numbers of the negatives of the next epoch."""
         if not self.is_renewed:
-            return self.unlabeled[self._first]
+            return self._add_verified(self.unlabeled[self._first])
         mined = self._mine()
         self._note(mined)
-        return self.unlabeled[mined]
+        return self._add_verified(self.unlabeled[mined])
+
+    def _add_verified(self, mined: NDArray) -> NDArray:
+        """Add verified negatives, each as often as their share asks for, at least once."""
+        if not len(self.verified):
+            return mined
+        n = max(len(self.verified), round(self.share / (1 - self.share) * len(mined)))
+        return np.concatenate([mined, np.resize(self.verified, n)])
 
     def _note(self, mined: NDArray[np.int64]) -> None:
         places = torch.arange(len(mined))

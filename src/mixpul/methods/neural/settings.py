@@ -110,7 +110,7 @@ def make_average(
     averages = [
         EpochAverage(
             [objective.predictor for objective in of_one],
-            [objective.member.held_out for objective in of_one],
+            [objective.member.judges for objective in of_one],
             of_one[0].member.batches.rows,
             is_positive,
             patience,
@@ -122,19 +122,27 @@ def make_average(
 
 
 def weigh_settings(
-    nets: list[nn.Module], held_out: list[Tensor], rows: Rows, is_positive: NDArray[np.bool_]
+    nets: list[nn.Module],
+    held_out: list[Tensor],
+    rows: Rows,
+    is_positive: NDArray[np.bool_],
+    is_negative: NDArray[np.bool_],
 ) -> WeighedSettings:
-    """Weigh settings by their PU-AUC on held-out rows, and join their networks fold by fold."""
+    """Weigh settings by their PU-AUC on held-out rows, and join their networks fold by fold.
+
+    Verified negatives are scored, but do not judge.
+    """
     n_folds = len(held_out)
     each = [nets[k : k + n_folds] for k in range(0, len(nets), n_folds)]
     scored = [score_held_out(own, held_out, rows, len(is_positive)) for own in each]
     if len(each) == 1:
         return WeighedSettings(nets, scored[0], np.ones(1))
     weights, is_known = np.full(len(each), 1 / len(each)), scored[0].is_known
-    if 0 < is_positive[is_known].sum() < is_known.sum():
-        scores_known = np.stack([one.scores[is_known] for one in scored])
+    is_judge = is_known & ~is_negative
+    if 0 < is_positive[is_judge].sum() < is_judge.sum():
+        scores_known = np.stack([one.scores[is_judge] for one in scored])
         weights = weigh_candidates(
-            is_positive[is_known], scores_known, np.ones(len(each)), LEAST_WEIGHT
+            is_positive[is_judge], scores_known, np.ones(len(each)), LEAST_WEIGHT
         )
     kept = np.flatnonzero(weights)
     factors = _balance([scored[k].scores[is_known] for k in kept], weights[kept])

@@ -1,0 +1,46 @@
+"""How much verified negatives count beside the unlabeled rows that stand in for negatives."""
+
+import numpy as np
+from numpy.typing import NDArray
+
+__all__ = ["find_others", "share_verified", "weigh_sides"]
+
+# However many there are, the unlabeled rows keep half of the negative side: verified negatives need
+# not be a random draw of all negatives, unlabeled rows are one of all rows. How it was chosen:
+# docs/explanation/decisions.md.
+LARGEST_SHARE = 0.5
+
+
+def share_verified(n_verified: int, n_positive: int) -> float:
+    r"""Return the share of the negative side that goes to verified negatives.
+
+    :math:`\frac12 \, n_N / (n_N + n_P)`: a few of them count half as much as labeled positives do.
+
+    Examples
+    --------
+    >>> share_verified(20, 60), share_verified(60, 60)
+    (0.125, 0.25)
+    """
+    return LARGEST_SHARE * n_verified / (n_verified + n_positive)
+
+
+def find_others(is_negative: NDArray[np.bool_]) -> slice | NDArray[np.bool_]:
+    """Return an index of the rows that are not verified negatives; without any it copies none."""
+    return ~is_negative if is_negative.any() else slice(None)
+
+
+def weigh_sides(
+    is_positive: NDArray[np.bool_], is_negative: NDArray[np.bool_]
+) -> NDArray[np.float64]:
+    """Return weights of rows, 1 on average: half to positives, half to all others.
+
+    Of the second half verified negatives have their share, unlabeled rows the rest.
+    """
+    n_positive, n_verified = int(is_positive.sum()), int(is_negative.sum())
+    n_unlabeled = len(is_positive) - n_positive - n_verified
+    share = share_verified(n_verified, n_positive)
+    half = len(is_positive) / 2
+    weights = np.where(is_positive, half / n_positive, half * (1 - share) / n_unlabeled)
+    if n_verified:
+        weights[is_negative] = half * share / n_verified
+    return weights
