@@ -714,6 +714,17 @@ def test_a_column_that_gives_the_label_away_is_bad_and_warned_about(table):
     assert "'a'" in check_leaks([Leak("a", 1.0)])["text"]
 
 
+def test_a_column_that_is_filled_for_some_labeled_rows_only_is_bad_on_terminal_and_page(table):
+    X, is_positive = table
+    some = is_positive & (np.cumsum(is_positive) <= 0.6 * is_positive.sum())
+    filled = X.assign(refund=np.where(some, np.arange(len(X)) + 0.5, np.nan))
+    found = assess(brief(n_epochs=2), filled, is_positive)
+    check = next(check for check in found.checks if check["name"] == "leaking columns")
+    assert check["verdict"] == "bad"
+    assert check["text"].startswith("Column 'refund' is filled in for ")
+    assert found.warnings[0] == check["text"]
+
+
 # -- comparisons ----------------------------------------------------------------------------
 
 CHEAP = {
