@@ -32,7 +32,7 @@ from mixpul.assess.thresholds import (
     suggest_thresholds,
 )
 from mixpul.base import PUClassifier
-from mixpul.metrics import Estimate
+from mixpul.metrics import Estimate, learn_density_ratio
 
 __all__ = ["Assessment", "assess"]
 
@@ -85,8 +85,8 @@ class Assessment:
     history : list of dict
         Loss terms and PU-AUC of each epoch, for methods that have epochs.
     checks : list of Check
-        Dicts of the ``"name"``, the ``"question"``, the ``"verdict"`` (good, caution or bad) and
-        the ``"text"``.
+        Dicts of the ``"name"``, the ``"question"``, the ``"verdict"`` (good, note, caution or
+        bad) and the ``"text"``. A note says that something is not known.
     warnings : list of str
         Columns that give the label away, the warnings of the source, those raised by the fit.
     made : dict
@@ -193,6 +193,7 @@ def assess(
             rows.classifier, rows.values, labeled, n_folds, random_state, verbose
         )
         judged = _judge(rows, labeled, fitted, random_state, verbose)
+    _enable_probabilities(fitted, labeled, judged.prior)
     top, bottom = rows.list_extremes(labeled, fitted, ids, judged.importance)
     return Assessment(
         model=rows.model,
@@ -218,6 +219,14 @@ def assess(
         warnings=list(dict.fromkeys([*judged.leaks, *source.warnings, *raised])),
         made=_describe_making(source, time.perf_counter() - start),
     )
+
+
+def _enable_probabilities(
+    fitted: OutOfFold, is_positive: NDArray[np.bool_], prior: dict[str, Any]
+) -> None:
+    """Store in the classifier what `predict_proba` needs to return probabilities."""
+    fitted.classifier.density_ratio_ = learn_density_ratio(is_positive, fitted.scores)
+    fitted.classifier.class_prior_ = {"value": float(prior["used"]), "source": "estimated"}
 
 
 class _Judged(NamedTuple):

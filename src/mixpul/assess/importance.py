@@ -26,15 +26,12 @@ class ShuffledScores(NamedTuple):
         The sample, its labels and its out-of-fold scores.
     without : list of ndarray of shape (N_PERMUTATIONS, n)
         For each used column the scores when it is shuffled.
-    log_odds : float
-        What sampling added to the log-odds of a label.
     """
 
     rows: NDArray[np.float32]
     is_positive: NDArray[np.bool_]
     scores: NDArray[np.float32]
     without: list[NDArray[np.float32]]
-    log_odds: float
 
 
 def score_shuffled(
@@ -70,9 +67,7 @@ def score_shuffled(
         without.append(shuffled)
         start = stop
         advance({})
-    drawn = [labels.sum() / is_positive.sum(), (~labels).sum() / (~is_positive).sum()]
-    log_odds = float(np.log(drawn[0] / drawn[1]))
-    return ShuffledScores(held_out, labels, fitted.scores[sample], without, log_odds)
+    return ShuffledScores(held_out, labels, fitted.scores[sample], without)
 
 
 def _sample_rows(is_positive: NDArray[np.bool_], random: np.random.Generator) -> NDArray[np.intp]:
