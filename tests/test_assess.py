@@ -555,7 +555,7 @@ def test_checks_have_neutral_names_in_one_order_and_one_set_of_verdicts(found):
         "labeled positives", "ranking", "class prior", "random draw of positives",
         "comparison with a simple method", "leaking columns",
     ]  # fmt: skip
-    assert VERDICTS == ("good", "caution", "bad")
+    assert VERDICTS == ("good", "note", "caution", "bad")
     assert {check["verdict"] for check in found.checks} <= set(VERDICTS)
     for name, question in QUESTIONS:
         # "bad: class prior" can be said; "bad: class prior is stable" cannot.

@@ -34,6 +34,9 @@ class ShuffledScores(NamedTuple):
     without: list[NDArray[np.float32]]
 
 
+# One thread: several of them wait for each other with so few rows. Asked for once, because that
+# takes as long as to score a column.
+@threadpool_limits.wrap(limits=1)
 def score_shuffled(
     table: TableInput,
     rows: NDArray[np.float32],
@@ -60,9 +63,7 @@ def score_shuffled(
             # All permutations at once: trees take longer to get ready than to score some rows.
             changed = np.tile(held_out[part], (N_PERMUTATIONS, 1))
             changed[:, start:stop] = held_out[np.concatenate(own), start:stop]
-            # One thread: several of them wait for each other with so few rows.
-            with threadpool_limits(1):
-                scores = scorer(changed, np.tile(sample[part], N_PERMUTATIONS))
+            scores = scorer(changed, np.tile(sample[part], N_PERMUTATIONS))
             shuffled[:, part] = scores.reshape(N_PERMUTATIONS, -1)
         without.append(shuffled)
         start = stop
