@@ -34,9 +34,6 @@ class ShuffledScores(NamedTuple):
     without: list[NDArray[np.float32]]
 
 
-# One thread: several of them wait for each other with so few rows. Asked for once, because that
-# takes as long as to score a column.
-@threadpool_limits.wrap(limits=1)
 def score_shuffled(
     table: TableInput,
     rows: NDArray[np.float32],
@@ -54,20 +51,23 @@ def score_shuffled(
     held_out, labels = rows[sample], is_positive[sample]
     parts = [np.flatnonzero(fitted.folds[sample] == k) for k in range(len(fitted.scorers))]
     without, start = [], 0
-    for plan in table.plan_:
-        stop = start + len(plan["endings"])
-        # Within each part: a row gets values of rows that its scorer has not seen either.
-        orders = [[random.permutation(part) for part in parts] for _ in range(N_PERMUTATIONS)]
-        shuffled = np.empty((N_PERMUTATIONS, len(sample)), dtype=np.float32)
-        for part, scorer, *own in zip(parts, fitted.scorers, *orders, strict=True):
-            # All permutations at once: trees take longer to get ready than to score some rows.
-            changed = np.tile(held_out[part], (N_PERMUTATIONS, 1))
-            changed[:, start:stop] = held_out[np.concatenate(own), start:stop]
-            scores = scorer(changed, np.tile(sample[part], N_PERMUTATIONS))
-            shuffled[:, part] = scores.reshape(N_PERMUTATIONS, -1)
-        without.append(shuffled)
-        start = stop
-        advance({})
+    # One thread: several of them wait for each other with so few rows. Asked for once, because that
+    # takes as long as to score a column.
+    with threadpool_limits(1):
+        for plan in table.plan_:
+            stop = start + len(plan["endings"])
+            # Within each part: a row gets values of rows that its scorer has not seen either.
+            orders = [[random.permutation(part) for part in parts] for _ in range(N_PERMUTATIONS)]
+            shuffled = np.empty((N_PERMUTATIONS, len(sample)), dtype=np.float32)
+            for part, scorer, *own in zip(parts, fitted.scorers, *orders, strict=True):
+                # All permutations at once: trees take longer to get ready than to score some rows.
+                changed = np.tile(held_out[part], (N_PERMUTATIONS, 1))
+                changed[:, start:stop] = held_out[np.concatenate(own), start:stop]
+                scores = scorer(changed, np.tile(sample[part], N_PERMUTATIONS))
+                shuffled[:, part] = scores.reshape(N_PERMUTATIONS, -1)
+            without.append(shuffled)
+            start = stop
+            advance({})
     return ShuffledScores(held_out, labels, fitted.scores[sample], without)
 
 

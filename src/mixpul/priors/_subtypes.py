@@ -40,7 +40,7 @@ class Subtype(NamedTuple):
 
 
 def prior_by_subtype(
-    scores: ArrayLike, y: ArrayLike, subtypes: ArrayLike, *, estimator: Estimator = dedpul
+    scores: ArrayLike, y: ArrayLike, subtypes: ArrayLike, *, estimator: Estimator | None = None
 ) -> tuple[float, list[Subtype]]:
     r"""Estimate the class prior where labels are random within each kind of rows only.
 
@@ -56,8 +56,9 @@ def prior_by_subtype(
     subtypes : array of shape (n,)
         What each row is: the column that decides on labels, in few values or ranges, or what
         `find_subtypes` returns. Each needs at least 5 labeled positives.
-    estimator : callable, default=dedpul
-        Takes scores of positives and of unlabeled rows, and returns the prior: `dedpul`, `bbe`.
+    estimator : callable, optional
+        Takes scores of positives and of unlabeled rows, and returns the prior, as `bbe` does; by
+        default `dedpul`.
 
     Returns
     -------
@@ -79,16 +80,18 @@ def prior_by_subtype(
     [0.1, 0.5]
     """
     scores, is_positive, kinds = _check(scores, y, subtypes)
+    estimate = estimator or dedpul
     parts = []
     for name in np.unique(kinds):
         own = kinds == name
         positive, unlabeled = scores[own & is_positive], scores[own & ~is_positive]
         if len(positive) < LEAST_LABELED or not len(unlabeled):
             raise ValueError(
-                f"Subtype {name.item()!r} has {len(positive)} labeled positives and {len(unlabeled)} "
-                f"unlabeled rows; at least {LEAST_LABELED} and 1 are needed. Join it with another."
+                f"Subtype {name.item()!r} has {len(positive)} labeled positives and "
+                f"{len(unlabeled)} unlabeled rows; at least "
+                f"{LEAST_LABELED} and 1 are needed. Join it with another."
             )
-        prior = float(np.clip(estimator(positive, unlabeled), 0.0, 1.0))
+        prior = float(np.clip(estimate(positive, unlabeled), 0.0, 1.0))
         n_positive = len(positive) + prior * len(unlabeled)
         frequency = len(positive) / n_positive
         parts.append(Subtype(name.item(), len(positive), len(unlabeled), prior, frequency))
