@@ -105,6 +105,24 @@ def check_probabilities_order_like_scores(estimator):
     np.testing.assert_array_equal(model.predict(X) == model.classes_[1], scores > 0)
 
 
+def check_calibrated_probabilities_grow_with_the_score_and_have_the_prior_as_their_mean(estimator):
+    model = estimator.set_params(random_state=0).fit(X, Y)
+    if not hasattr(model, "density_ratio_"):
+        with pytest.raises(ValueError, match="held no rows"):
+            model.predict_proba(X, calibrated=True, prior=0.2)
+        return
+    probabilities = model.predict_proba(X, calibrated=True, prior=0.2)
+    np.testing.assert_allclose(probabilities.sum(1), 1, rtol=1e-6)
+    order = np.argsort(model.decision_function(X), kind="stable")
+    assert (np.diff(probabilities[order, 1]) >= 0).all()
+    # Rows that were learned from score a little differently from rows that were left out.
+    assert 0.1 < probabilities[Y == 0, 1].mean() < 0.35
+    with tempfile.TemporaryDirectory() as folder:
+        save(model, f"{folder}/model")
+        again = load(f"{folder}/model").predict_proba(X, calibrated=True, prior=0.2)
+    np.testing.assert_array_equal(again, probabilities)
+
+
 def check_the_threshold_is_the_raw_score_that_becomes_zero(estimator):
     model = estimator.set_params(random_state=0).fit(X, Y)
     assert isinstance(model.threshold_, float)

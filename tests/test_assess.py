@@ -6,7 +6,6 @@ import warnings
 import numpy as np
 import pandas as pd
 import pytest
-from scipy.optimize import approx_fprime
 from scipy.special import expit
 from sklearn.model_selection import StratifiedKFold, cross_val_predict
 from sklearn.pipeline import make_pipeline
@@ -26,7 +25,7 @@ from mixpul.assess import METHODS, Source, assess, compare
 from mixpul.assess.checks import QUESTIONS, VERDICTS
 from mixpul.assess.checks.class_prior import check_class_prior
 from mixpul.assess.checks.enough_positives import check_enough_positives
-from mixpul.assess.checks.label_levels import _loss
+from mixpul.assess.checks.label_odds import compare_odds
 from mixpul.assess.checks.leaks import check_leaks
 from mixpul.assess.checks.random_draw import check_random_draw
 from mixpul.assess.checks.ranking import check_better_than_chance
@@ -556,7 +555,7 @@ def test_checks_have_neutral_names_in_one_order_and_one_set_of_verdicts(found):
         "labeled positives", "ranking", "class prior", "random draw of positives",
         "comparison with a simple method", "leaking columns",
     ]  # fmt: skip
-    assert VERDICTS == ("good", "caution", "bad")
+    assert VERDICTS == ("good", "note", "caution", "bad")
     assert {check["verdict"] for check in found.checks} <= set(VERDICTS)
     for name, question in QUESTIONS:
         # "bad: class prior" can be said; "bad: class prior is stable" cannot.
@@ -618,79 +617,74 @@ def test_the_prior_is_stable_if_two_estimates_agree(bbe, dedpul, width, verdict)
     assert check_class_prior(prior_of(bbe, dedpul, width))["verdict"] == verdict
 
 
-def hinted(favour=1.0, n=4000, n_labeled=400, gap=6.0, **columns):
-    """Labels given `favour` times as often to positives from the north; the class is told by x."""
+def hinted(favour=1.0, n=4000, n_labeled=400, gap=1.0, **columns):
+    """Labels given `favour` times as often to positives from the north; x and z tell the class."""
     random = np.random.default_rng(0)
     truth = random.random(n) < 0.4
     north = random.random(n) < 0.5
     weight = truth * np.where(north, favour, 1.0)
     is_positive = np.zeros(n, dtype=bool)
     is_positive[random.choice(n, n_labeled, replace=False, p=weight / weight.sum())] = True
-    x = random.normal(size=n) + gap * truth
+    x, z = random.normal(size=(2, n)) + gap * truth
     table = TableInput()
-    rows = table.fit_transform(pd.DataFrame({"x": x, "north": north} | columns))
-    # A score that has not seen whether a row is from the north.
-    without = [np.stack([random.normal(size=n)]), np.stack([x])]
-    without += [np.stack([x])] * len(columns)
-    shuffled = ShuffledScores(rows, is_positive, x, without, 0.0)
-    importance = [{"column": name} for name in ("north", *columns)]
-    return check_random_draw(table, shuffled, importance)
+    rows = table.fit_transform(pd.DataFrame({"x": x, "z": z, "north": north} | columns))
+    # What a score would be that has not seen the column.
+    without = [np.stack([z]), np.stack([x]), *[np.stack([x + z])] * (1 + len(columns))]
+    return check_random_draw(table, ShuffledScores(rows, is_positive, x + z, without))
 
 
-def test_positives_labeled_at_random_raise_no_alarm():
+def test_the_common_odds_ratio_by_hand():
+    # a, b, c, d of two groups: ad/n = 80/35, 360/98; bc/n = 10/35, 60/98.
+    counts = [(4, 1, 10, 20), (6, 2, 30, 60)]
+    kinds = [(True, True), (True, False), (False, True), (False, False)]
+    rows = [
+        (*kind, g)
+        for g, n in enumerate(counts)
+        for kind, k in zip(kinds, n, strict=True)
+        for _ in range(k)
+    ]
+    labeled, upper, groups = (np.array(column) for column in zip(*rows, strict=True))
+    log_ratio, se = compare_odds(labeled, upper, groups)
+    assert np.exp(log_ratio) == pytest.approx((5.959184 + 0.25) / (0.897959 + 0.25), rel=1e-6)
+    # ((4.041316 / 6.209184 + 2.526114 / 1.147959) / 6.209184 + 0.289713 / 1.147959**2) / 2
+    assert se == pytest.approx(0.339532**0.5, rel=1e-5)
+    # Twice the unlabeled rows leave the ratio as it is, but for the quarter of a row.
+    twice = np.concatenate([np.arange(len(rows)), np.flatnonzero(~labeled)])
+    again, _ = compare_odds(labeled[twice], upper[twice], groups[twice])
+    assert again == pytest.approx(log_ratio, abs=0.1)
+
+
+def test_labels_at_random_raise_no_alarm_and_prove_nothing():
     check = hinted()
-    assert check["verdict"] == "good"
-    assert "both sides of 1 of the 1 columns" in check["text"]
+    assert check["verdict"] == "note"
+    assert check["text"].startswith("This is not known.")
 
 
-@pytest.mark.parametrize(("favour", "words"), [(9, "as often as"), (1 / 9, "less often than")])
+@pytest.mark.parametrize(("favour", "words"), [(10, "higher"), (1 / 10, "lower")])
 def test_positives_of_one_kind_labeled_more_often_are_noticed(favour, words):
     check = hinted(favour)
     assert check["verdict"] == "caution"
     number, found = re.search(
-        r"Rows where 'north' is true seem to be labeled about (\d+) times (.*?) others",
+        r"Where 'north' is true, the odds of a label are about (\d+) times (\w+) than",
         check["text"],
     ).groups()
-    assert 6 <= int(number) <= 13
+    assert 6 <= int(number) <= 16
     assert found == words
+    assert "propensity_weights with 'north'" in check["text"]
 
 
 def test_a_column_that_tells_of_the_class_is_not_mistaken_for_one_that_decides_on_labels():
     random = np.random.default_rng(0)
     truth = random.random(4000) < 0.4  # as in `hinted`
-    check = hinted(gap=3.0, tells=random.random(4000) < np.where(truth, 0.7, 0.3))
-    assert "seem to be labeled" not in check["text"]
-
-
-def test_where_nothing_is_surely_positive_the_hint_has_no_opinion():
-    check = hinted(gap=0.3, n_labeled=60)
-    assert check["verdict"] == "caution"
-    assert "could not be judged" in check["text"]
-    assert "only for 0 of the 1 columns" in check["text"]
-
-
-def test_a_column_that_cannot_be_judged_is_named():
-    others = {f"same {k}": np.arange(4000) % 2 == 0 for k in range(3)}
-    check = hinted(**others, rare=np.arange(4000) % 40 == 0)
-    assert check["verdict"] == "good"
-    assert "both sides of 4 of the 5 columns" in check["text"]
-    assert "For 'rare' this cannot be told" in check["text"]
+    check = hinted(tells=random.random(4000) < np.where(truth, 0.7, 0.3))
+    assert check["verdict"] == "note"
 
 
 def test_few_positives_are_no_ground_for_a_hint():
-    check = hinted(n_labeled=19)
-    assert check["verdict"] == "caution"
-    assert "could not be judged" in check["text"]
-
-
-def test_the_gradient_of_the_levels_is_that_of_the_likelihood():
-    random = np.random.default_rng(0)
-    s, upper, labeled = random.normal(size=200), random.random(200) < 0.5, random.random(200) < 0.3
-    data = (s, upper.astype(float), labeled.astype(float), 0.7)
-    for theta, ratio in (([0.3, 0.2, -0.5, -1.0, 0.4], None), ([0.3, 0.2, -0.5, -1.0], 3.0)):
-        _, gradient = _loss(np.array(theta), *data, ratio)
-        numeric = approx_fprime(theta, lambda t: _loss(t, *data, ratio)[0], 1e-6)  # noqa: B023
-        np.testing.assert_allclose(gradient, numeric, rtol=1e-3, atol=1e-3)
+    check = hinted(10, n_labeled=19)
+    assert check["verdict"] == "note"
+    assert "with 19 labeled positives" in check["text"]
+    assert hinted(10, n_labeled=20)["text"] != check["text"]
 
 
 @pytest.mark.parametrize(("gain", "verdict"), [(1, "good"), (0, "caution"), (-1, "bad")])
@@ -712,6 +706,17 @@ def test_a_column_that_gives_the_label_away_is_bad_and_warned_about(table):
     assert "'refund'" in found.warnings[0]
     assert check_leaks([])["verdict"] == "good"
     assert "'a'" in check_leaks([Leak("a", 1.0)])["text"]
+
+
+def test_a_column_that_is_filled_for_some_labeled_rows_only_is_bad_on_terminal_and_page(table):
+    X, is_positive = table
+    some = is_positive & (np.cumsum(is_positive) <= 0.6 * is_positive.sum())
+    filled = X.assign(refund=np.where(some, np.arange(len(X)) + 0.5, np.nan))
+    found = assess(brief(n_epochs=2), filled, is_positive)
+    check = next(check for check in found.checks if check["name"] == "leaking columns")
+    assert check["verdict"] == "bad"
+    assert check["text"].startswith("Column 'refund' is filled in for ")
+    assert found.warnings[0] == check["text"]
 
 
 # -- comparisons ----------------------------------------------------------------------------

@@ -237,6 +237,7 @@ def test_problems_come_first_and_are_named_at_the_top(small):
     small["checks"] = [
         {"name": "labeled positives", "verdict": "good", "text": "They are."},
         {"name": "stable prior", "verdict": "caution", "text": "It is not."},
+        {"name": "random draw", "verdict": "note", "text": "This is not known."},
         {"name": "no leak", "verdict": "bad", "text": "There is one."},
     ]
     page = render_fit_page(small)
@@ -813,7 +814,7 @@ def test_text_and_lines_stand_out_in_light_and_in_dark(browser, page):
         ):
             style = f"getComputedStyle(document.querySelector({selector!r}))"
             assert contrast(browser.run(f"{style}.color"), browser.background()) >= 4.5, selector
-        for verdict in ("good", "caution", "bad"):
+        for verdict in ("good", "note", "caution", "bad"):
             style = f"getComputedStyle(document.querySelector('.{verdict} .icon')).color"
             assert contrast(browser.run(style), browser.background()) >= 3, verdict
         line = "getComputedStyle(document.querySelector('.cursor')).stroke"

@@ -392,7 +392,7 @@ def test_assess_takes_pictures_and_asks_them_what_they_can_tell(work):
     assert [check["name"] for check in found.checks] == [
         "labeled positives", "ranking", "class prior", "random draw of positives",
     ]  # fmt: skip
-    assert found.checks[-1]["verdict"] == "caution"
+    assert found.checks[-1]["verdict"] == "note"
     assert "images have none" in found.checks[-1]["text"]
     assert found.importance == []
     scores = dict(zip(data.names, found.scores.tolist(), strict=True))

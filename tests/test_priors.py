@@ -23,14 +23,18 @@ from mixpul.priors import (
     KMPrior,
     PenL1Prior,
     PriorEstimator,
+    Subtype,
     TIcEPrior,
     bbe,
     dedpul,
     elkan_noto,
+    find_subtypes,
     km,
     label_frequency,
     largest_prior,
     pen_l1,
+    prior_by_subtype,
+    propensity_weights,
     resolve_prior,
     tice,
     warn_if_impossible,
@@ -500,3 +504,60 @@ def test_dedpul_finds_no_positives_where_there_are_none():
     random = np.random.default_rng(0)
     assert dedpul(random.normal(5, 1, 100), random.normal(-5, 1, 400)) < 0.05
     assert dedpul(random.normal(5, 1, 100), random.normal(5, 1, 400)) > 0.7
+
+
+# -- subtypes -------------------------------------------------------------------------------
+
+
+def make_biased(n=12_000, seed=0):
+    """Positives of the north are labeled ten times as often as those of the south."""
+    random = np.random.default_rng(seed)
+    truth, north = random.random(n) < 0.3, random.random(n) < 0.5
+    labeled = truth & (random.random(n) < np.where(north, 0.5, 0.05))
+    return random.normal(size=n) + 4 * truth, labeled, north, truth
+
+
+def test_the_prior_by_subtype_by_hand():
+    # Half of 4 and a quarter of 8 unlabeled rows: (2 + 2) / 12.
+    labels, kinds = [1] * 10 + [0] * 12, ["a"] * 5 + ["b"] * 5 + ["a"] * 4 + ["b"] * 8
+    priors = {4: 0.5, 8: 0.25}
+    prior, parts = prior_by_subtype(
+        np.zeros(22), labels, kinds, estimator=lambda positive, unlabeled: priors[len(unlabeled)]
+    )
+    assert prior == pytest.approx(1 / 3)
+    assert [part.name for part in parts] == ["a", "b"]
+    assert [part.label_frequency for part in parts] == pytest.approx([5 / 7, 5 / 7])
+    np.testing.assert_array_equal(propensity_weights(labels, kinds, parts), np.ones(22))
+
+
+def test_where_one_kind_is_rarely_labeled_the_prior_by_subtype_is_right_and_the_plain_one_not():
+    scores, labeled, north, truth = make_biased()
+    true = truth[~labeled].mean()
+    prior, parts = prior_by_subtype(scores, labeled, north)
+    assert prior == pytest.approx(true, abs=0.02)
+    south, favoured = parts
+    assert favoured.label_frequency / south.label_frequency == pytest.approx(10, rel=0.3)
+    weights = propensity_weights(labeled, north, parts)
+    assert weights[labeled].mean() == pytest.approx(1)
+    assert (weights[~labeled] == 1).all()
+    # Weighted, the labeled positives are from the north as often as all positives are.
+    share = np.average(north[labeled], weights=weights[labeled])
+    assert share == pytest.approx(north[truth].mean(), abs=0.05)
+    assert north[labeled].mean() > 0.85
+
+
+def test_subtypes_are_found_and_every_row_joins_one():
+    random = np.random.default_rng(0)
+    kinds = random.integers(2, size=400)
+    X = np.column_stack([*random.normal(size=(2, 400)) + 10 * kinds, np.ones(400)])
+    found = find_subtypes(X, np.arange(400) < 100, 2, random_state=0)
+    assert len(set(zip(found.tolist(), kinds.tolist(), strict=True))) == 2
+
+
+def test_subtypes_with_too_few_labels_or_of_another_length_are_refused():
+    with pytest.raises(ValueError, match=r"Subtype 'a' has 4 labeled positives.*Join it"):
+        prior_by_subtype(np.arange(12.0), [1] * 7 + [0] * 5, ["a", "b"] * 6)
+    with pytest.raises(ValueError, match="one entry per row; got 3, 2 and 2"):
+        prior_by_subtype([1.0, 2.0, 3.0], [1, 0], ["a", "a"])
+    with pytest.raises(ValueError, match="nothing of the subtype 'c'"):
+        propensity_weights([1, 0], ["c", "c"], [Subtype("a", 5, 5, 0.5, 0.5)])

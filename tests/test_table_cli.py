@@ -735,6 +735,43 @@ def test_a_model_file_that_is_none_is_refused(work, tmp_path, command):
     assert "not a mixpul model file" in result.err
 
 
+def test_probabilities_are_written_by_the_given_prior_or_as_upper_bounds(work, tmp_path):
+    model, new = work / "model.mixpul", work / "new.csv"
+    result = run(
+        "predict", model, new, "-o", tmp_path / "s.csv", "--probability", "--prior", "0.05"
+    )
+    assert result.code == 0, result.err
+    assert "upper bounds" not in result.err
+    written = read_table(tmp_path / "s.csv")
+    expected = load(model).predict_proba(read_table(new), calibrated=True, prior=0.05)[:, 1]
+    np.testing.assert_allclose(written["probability"], expected, rtol=1e-5, atol=1e-7)
+    plain = run("predict", model, new, "-o", tmp_path / "p.csv", "--probability")
+    assert plain.code == 0
+    assert plain.err.count("take the probabilities as upper bounds") == 1
+    assert "probability" not in read_table_after("predict", model, new, "-o", tmp_path / "q.csv")
+
+
+def read_table_after(*arguments):
+    assert run(*arguments).code == 0
+    return read_table(arguments[-1])
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        (["--prior", "0.05"], "--probability"),
+        (["--probability", "--prior", "5"], "above 0 and below 1"),
+    ],
+)
+def test_a_prior_without_probabilities_or_out_of_range_is_refused(work, tmp_path, options, words):
+    result = run(
+        "predict", work / "model.mixpul", work / "new.csv", "-o", tmp_path / "s.csv", *options
+    )
+    assert result.code != 0
+    assert words in " ".join(result.err.split())
+    assert not (tmp_path / "s.csv").exists()
+
+
 def test_a_model_without_a_table_is_refused_by_predict(work, tmp_path):
     rows = np.random.default_rng(0).normal(size=(60, 3))
     save(MixPULClassifier(**CHEAP).fit(rows, rows[:, 0] > 0.5), tmp_path / "bare.mixpul")

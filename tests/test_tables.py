@@ -22,7 +22,7 @@ from sklearn.exceptions import NotFittedError
 from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from mixpul import MixPULClassifier, load, save
+from mixpul import MixPULClassifier, datasets, load, save
 from mixpul.tables import (
     TableInput,
     leaks,
@@ -496,6 +496,62 @@ def test_columns_that_give_the_label_away_are_found():
     assert str(found[0]).startswith(
         f"Column {found[0].column!r} alone tells labeled from unlabeled"
     )
+
+
+def labels_of(n_labeled, n):
+    return np.arange(n) < n_labeled
+
+
+def test_a_column_filled_for_three_fifths_of_the_labeled_rows_and_no_other_is_found():
+    y = labels_of(60, 2000)
+    frame = pd.DataFrame({"refund": np.where(labels_of(36, 2000), np.arange(2000) + 0.5, np.nan)})
+    (leak,) = leaks(frame, y)
+    assert leak.pattern == ("is filled in", 36, 0)
+    assert leak.pu_auc == pytest.approx(0.8)
+    sentence = str(leak)
+    assert sentence.startswith(
+        "Column 'refund' is filled in for 36 of 60 labeled rows and for 0 of 1,940 unlabeled ones. "
+    )
+    assert "PU-AUC and recall look better than they are" in sentence
+    assert "--drop 'refund'" in sentence
+
+
+@pytest.mark.parametrize(
+    ("values", "text"),
+    [
+        (lambda some: np.where(some, -999.0, np.arange(2000)), "is -999"),
+        (lambda some: np.where(some, 5000.0 + np.arange(2000), np.arange(2000)), "is above 1999"),
+        (lambda some: np.where(some, -1.5 - np.arange(2000), np.arange(2000)), "is below 20"),
+        (lambda some: np.where(some, "closed", "open"), "is 'closed'"),
+        (lambda some: pd.Series(np.where(some, None, "x"), dtype=object), "is missing"),
+        (lambda some: some, "is true"),
+        (lambda some: np.datetime64("2024-01-01") + 5 * some, "is 2024-01-06"),
+        (lambda some: pd.Categorical(np.where(some, "b", "a"), ["a", "b", "unused"]), "is 'b'"),
+    ],
+)
+def test_values_gaps_and_ranges_that_only_labeled_rows_have_are_found(values, text):
+    y = labels_of(60, 2000)
+    (leak,) = leaks(pd.DataFrame({"c": values(labels_of(20, 2000))}), y)
+    assert leak.pattern == (text, 20, 0)
+    assert str(leak).startswith(f"Column 'c' {text} for 20 of 60 labeled rows")
+
+
+def test_a_pattern_that_chance_or_half_labeled_positives_explain_is_not_named():
+    y = labels_of(60, 2000)
+    # 0.5 ** 4 is no evidence; 5 of 60 rows are too few to matter; 20 of 30 may be honest.
+    few = leaks(pd.DataFrame({"c": np.where(labels_of(4, 2000), "x", "y")}), labels_of(12, 2000))
+    rare = leaks(pd.DataFrame({"c": np.where(labels_of(5, 2000), "x", "y")}), y)
+    shared = np.where(labels_of(20, 2000) | (np.arange(2000) >= 1990), "x", "y")
+    assert few == rare == leaks(pd.DataFrame({"c": shared}), y) == []
+
+
+@pytest.mark.parametrize("name", ["krvskp", "titanic", "spambase"])
+@pytest.mark.parametrize("c", [0.05, 0.5])
+def test_no_honest_column_is_named(name, c):
+    X, truth = datasets.load(name, return_X_y=True)
+    for seed in range(3):
+        pu = datasets.make_pu(X, truth, c=c, random_state=seed)
+        assert leaks(pu.X, pu.s) == []
 
 
 # -- TableInput -----------------------------------------------------------------------------

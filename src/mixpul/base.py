@@ -4,6 +4,7 @@ import warnings
 from collections.abc import Mapping
 from importlib import import_module
 from inspect import signature
+from numbers import Real
 from typing import Any, NamedTuple, Self
 
 import numpy as np
@@ -19,6 +20,8 @@ from mixpul._util.validation import (
     check_no_text,
     split_labels,
 )
+from mixpul.metrics.calibration import learn_density_ratio, to_probabilities
+from mixpul.metrics.checks import check_prior_range
 from mixpul.training import is_images
 
 __all__ = ["HeldOut", "PUClassifier", "pick_shared"]
@@ -60,6 +63,10 @@ class PUClassifier(ClassifierMixin, BaseEstimator):
     threshold_: float
     # The mask of verified negatives, while a fit is under way; otherwise none of the rows is one.
     _is_negative: Any = np.False_
+    # Scores and density ratios, (2, n_knots); where rows were held out.
+    density_ratio_: NDArray[np.float64]
+    # {"value": ..., "source": "given", "audited" or "estimated"}; set by whoever assesses a model.
+    class_prior_: dict[str, Any]
 
     def fit(self, X: ArrayLike, y: ArrayLike, negative: ArrayLike | None = None) -> Self:
         """Learn from rows labeled positive and unlabeled rows.
@@ -117,6 +124,8 @@ or array of shape (n_samples, channels, height, width)
         if hasattr(self, "oof_scores_"):
             # On the scale of decision_function, as users compare them with it.
             self.oof_scores_ -= np.float32(self.threshold_)
+        if held_out is not None:
+            self._learn_density_ratio(is_positive, held_out)
         self.classes_ = classes  # last: it marks the classifier as fitted
         return self
 
@@ -128,21 +137,86 @@ or array of shape (n_samples, channels, height, width)
         centred = raw - raw.dtype.type(self.threshold_)
         return (self._slope * centred).astype(np.float32, copy=False)
 
-    def predict_proba(self, X: ArrayLike) -> NDArray[np.float32]:
-        """Return the sigmoid of the scores, in the order of `classes_` (positive last).
+    def predict_proba(
+        self, X: ArrayLike, calibrated: bool = False, prior: float | None = None
+    ) -> NDArray[np.float32]:
+        """Return scores between 0 and 1, or probabilities, in the order of `classes_`.
 
-        These are scores between 0 and 1, not the share of positives among such rows: trained
-        on equally many positives and unlabeled rows, 0.5 is where positives are as dense as
-        negatives.
+        By default the sigmoid of the scores, positive last. It is not the share of positives among
+        such rows: trained on equally many positives and unlabeled rows, 0.5 is where positives are
+        as dense as negatives.
+
+        Parameters
+        ----------
+        X : array-like or CSR matrix
+        calibrated : bool, default=False
+            Whether to return P(y = 1 | x) instead, for rows like the unlabeled ones of the fit.
+            This needs a table of density ratios, which fits with rows left out have, and the class
+            prior.
+        prior : float, optional
+            The share of positives among the unlabeled rows; by default the one that the model was
+            given, or an estimate. With an estimate, which bounds the prior from above, the
+            probabilities are upper bounds, and a warning says so.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, 2)
         """
-        positive = expit(self.decision_function(X))
+        scores = self.decision_function(X)
+        if calibrated:
+            positive = self.calibrate(scores, self.find_class_prior(prior))
+        elif prior is not None:
+            raise ValueError("prior= has a meaning with calibrated=True only; say so, or leave it.")
+        else:
+            positive = expit(scores)
         return np.column_stack([1 - positive, positive])
+
+    def calibrate(self, scores: ArrayLike, prior: float) -> NDArray[np.float32]:
+        """Turn scores of `decision_function` into P(y = 1 | x), for a class prior."""
+        if not hasattr(self, "density_ratio_"):
+            raise ValueError(
+                f"This {type(self).__name__} cannot return probabilities: its fit held no rows "
+                "out to compare scores with labels. `mixpul fit` and `mixpul.assess.assess` do "
+                "so for every method."
+            )
+        return to_probabilities(scores, self.density_ratio_, prior).astype(np.float32)
+
+    def find_class_prior(self, prior: float | None = None) -> float:
+        """Return the class prior to use: `prior`, or what is stored; warn if it is an estimate."""
+        if prior is not None:
+            check_prior_range(prior)
+            return prior
+        known = getattr(self, "class_prior_", None)
+        if known is None and hasattr(self, "prior_"):
+            is_given = isinstance(self.get_params(deep=False).get("prior"), Real)
+            known = {"value": self.prior_, "source": "given" if is_given else "estimated"}
+        if known is None:
+            raise ValueError(
+                "Probabilities need the class prior, the share of positives among the unlabeled "
+                "rows: pass it as prior=0.05, say (--prior 0.05)."
+            )
+        if known["source"] == "estimated":
+            warnings.warn(
+                f"The class prior {known['value']:.3g} is estimated, and positive and unlabeled "
+                "rows bound it from above only: take the probabilities as upper bounds. If you "
+                "know the prior, pass it as prior= (--prior).",
+                UserWarning,
+                stacklevel=3,
+            )
+        return float(known["value"])
 
     def predict(self, X: ArrayLike) -> NDArray:
         """Predict `classes_[1]`, the positive class, where the score is above 0."""
         scores = self.decision_function(X)
         # Not by probabilities: in float32 the sigmoid of a tiny score above 0 is exactly 0.5.
         return self.classes_[(scores > 0).astype(int)]
+
+    def _learn_density_ratio(self, is_positive: NDArray[np.bool_], held_out: HeldOut) -> None:
+        """Compare scores with labels where both kinds of rows were held out."""
+        known = held_out.is_known & np.isfinite(held_out.scores)
+        if min(is_positive[known].sum(), (~is_positive[known]).sum()) >= LEAST_POSITIVES:
+            centred = held_out.scores[known].astype(np.float64) - self.threshold_
+            self.density_ratio_ = learn_density_ratio(is_positive[known], self._slope * centred)
 
     # -- what a method writes, or may write ---------------------------------------------------
 

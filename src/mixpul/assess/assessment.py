@@ -32,7 +32,7 @@ from mixpul.assess.thresholds import (
     suggest_thresholds,
 )
 from mixpul.base import PUClassifier
-from mixpul.metrics import Estimate
+from mixpul.metrics import Estimate, learn_density_ratio
 
 __all__ = ["Assessment", "assess"]
 
@@ -86,8 +86,8 @@ class Assessment:
     history : list of dict
         Loss terms and PU-AUC of each epoch, for methods that have epochs.
     checks : list of Check
-        Dicts of the ``"name"``, the ``"question"``, the ``"verdict"`` (good, caution or bad) and
-        the ``"text"``.
+        Dicts of the ``"name"``, the ``"question"``, the ``"verdict"`` (good, note, caution or
+        bad) and the ``"text"``. A note says that something is not known.
     warnings : list of str
         Columns that give the label away, the warnings of the source, those raised by the fit.
     made : dict
@@ -196,6 +196,7 @@ def assess(
         whole = _learn(rows, labeled, is_negative, n_folds, random_state, verbose, on_fitted)
         rows, labeled, fitted, ids = _leave_out(is_negative, rows, labeled, whole, ids)
         judged = _judge(rows, labeled, fitted, random_state, verbose)
+    _enable_probabilities(fitted, labeled, judged.prior)
     top, bottom = rows.list_extremes(labeled, fitted, ids, judged.importance)
     return Assessment(
         model=rows.model,
@@ -254,6 +255,14 @@ def _leave_out(
     others = np.flatnonzero(~is_negative)
     ids = [row + 1 if ids is None else ids[row] for row in others.tolist()]
     return rows.take(others), is_positive[others], fitted.take(others), ids
+
+
+def _enable_probabilities(
+    fitted: OutOfFold, is_positive: NDArray[np.bool_], prior: dict[str, Any]
+) -> None:
+    """Store in the classifier what `predict_proba` needs to return probabilities."""
+    fitted.classifier.density_ratio_ = learn_density_ratio(is_positive, fitted.scores)
+    fitted.classifier.class_prior_ = {"value": float(prior["used"]), "source": "estimated"}
 
 
 class _Judged(NamedTuple):

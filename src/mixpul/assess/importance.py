@@ -26,15 +26,12 @@ class ShuffledScores(NamedTuple):
         The sample, its labels and its out-of-fold scores.
     without : list of ndarray of shape (N_PERMUTATIONS, n)
         For each used column the scores when it is shuffled.
-    log_odds : float
-        What sampling added to the log-odds of a label.
     """
 
     rows: NDArray[np.float32]
     is_positive: NDArray[np.bool_]
     scores: NDArray[np.float32]
     without: list[NDArray[np.float32]]
-    log_odds: float
 
 
 def score_shuffled(
@@ -54,25 +51,24 @@ def score_shuffled(
     held_out, labels = rows[sample], is_positive[sample]
     parts = [np.flatnonzero(fitted.folds[sample] == k) for k in range(len(fitted.scorers))]
     without, start = [], 0
-    for plan in table.plan_:
-        stop = start + len(plan["endings"])
-        # Within each part: a row gets values of rows that its scorer has not seen either.
-        orders = [[random.permutation(part) for part in parts] for _ in range(N_PERMUTATIONS)]
-        shuffled = np.empty((N_PERMUTATIONS, len(sample)), dtype=np.float32)
-        for part, scorer, *own in zip(parts, fitted.scorers, *orders, strict=True):
-            # All permutations at once: trees take longer to get ready than to score some rows.
-            changed = np.tile(held_out[part], (N_PERMUTATIONS, 1))
-            changed[:, start:stop] = held_out[np.concatenate(own), start:stop]
-            # One thread: several of them wait for each other with so few rows.
-            with threadpool_limits(1):
+    # One thread: several of them wait for each other with so few rows. Asked for once, because that
+    # takes as long as to score a column.
+    with threadpool_limits(1):
+        for plan in table.plan_:
+            stop = start + len(plan["endings"])
+            # Within each part: a row gets values of rows that its scorer has not seen either.
+            orders = [[random.permutation(part) for part in parts] for _ in range(N_PERMUTATIONS)]
+            shuffled = np.empty((N_PERMUTATIONS, len(sample)), dtype=np.float32)
+            for part, scorer, *own in zip(parts, fitted.scorers, *orders, strict=True):
+                # All permutations at once: trees take longer to get ready than to score some rows.
+                changed = np.tile(held_out[part], (N_PERMUTATIONS, 1))
+                changed[:, start:stop] = held_out[np.concatenate(own), start:stop]
                 scores = scorer(changed, np.tile(sample[part], N_PERMUTATIONS))
-            shuffled[:, part] = scores.reshape(N_PERMUTATIONS, -1)
-        without.append(shuffled)
-        start = stop
-        advance({})
-    drawn = [labels.sum() / is_positive.sum(), (~labels).sum() / (~is_positive).sum()]
-    log_odds = float(np.log(drawn[0] / drawn[1]))
-    return ShuffledScores(held_out, labels, fitted.scores[sample], without, log_odds)
+                shuffled[:, part] = scores.reshape(N_PERMUTATIONS, -1)
+            without.append(shuffled)
+            start = stop
+            advance({})
+    return ShuffledScores(held_out, labels, fitted.scores[sample], without)
 
 
 def _sample_rows(is_positive: NDArray[np.bool_], random: np.random.Generator) -> NDArray[np.intp]:

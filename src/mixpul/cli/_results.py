@@ -29,7 +29,7 @@ from mixpul.pages.thresholds import find_nearest
 
 __all__ = ["assess_and_save", "show_results", "write_page"]
 
-COLOURS: dict[Verdict, str] = {"good": "green", "caution": "yellow", "bad": "red"}
+COLOURS: dict[Verdict, str] = {"good": "green", "note": "dim", "caution": "yellow", "bad": "red"}
 
 
 def assess_and_save(

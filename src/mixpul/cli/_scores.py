@@ -7,7 +7,7 @@ from typing import Any
 import typer
 from rich.console import Console
 
-from mixpul.cli._messages import note, print_json
+from mixpul.cli._messages import note, print_json, speak_warnings
 from mixpul.cli._outputs import check_outputs, explain_full_disk
 from mixpul.cli.options import ScoreOutputs
 from mixpul.tables import write_table
@@ -21,6 +21,8 @@ def check_score_outputs(outputs: ScoreOutputs, inputs: list[str]) -> None:
         check_outputs([Path(outputs.out)], inputs, outputs.force)
     elif outputs.as_json:
         raise typer.BadParameter("--json and -o - both write to standard output; use one of them.")
+    if outputs.prior is not None and not outputs.probability:
+        raise typer.BadParameter("--prior has a meaning with --probability only; add that.")
 
 
 def write_scores(
@@ -50,7 +52,8 @@ def write_scores(
                 yield batch
 
     what = ("Standard output", "Make room.") if out == "-" else (repr(out),)
-    with explain_full_disk(*what):
+    # An estimated prior makes upper bounds of probabilities, which is said at the first row.
+    with explain_full_disk(*what), speak_warnings():
         write_table(count(), out)
     used = 0.5 if threshold is None else threshold
     if outputs.as_json:

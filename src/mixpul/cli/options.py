@@ -245,6 +245,21 @@ class ScoreOutputs(NamedTuple):
         ),
     ]
     threshold: ThresholdOption = None
+    probability: Annotated[
+        bool,
+        typer.Option(
+            "--probability",
+            help="Add a column with the probability of being positive, by the class prior.",
+        ),
+    ] = False
+    prior: Annotated[
+        float | None,
+        typer.Option(
+            metavar="SHARE",
+            help="For --probability: share of positives among the unlabeled rows; by default that "
+            "of the model.",
+        ),
+    ] = None
     force: ForceOption = False
     as_json: JsonOption = False
 

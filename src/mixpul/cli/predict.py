@@ -18,6 +18,8 @@ def predict(
 ) -> None:
     """Score a table of any size: columns `score` and `predicted`, in the order of the rows.
 
+    With --probability also `probability`, of being positive. A score only ranks rows.
+
     Example: [bold]mixpul predict model.mixpul new.csv -o scores.csv --threshold recall=0.9[/bold]
     """
     # Imported here: it takes seconds, --help should not.
@@ -35,7 +37,14 @@ def predict(
     # As text, so that an id such as 007 keeps its zeros; columns of the model keep their kind.
     kinds = {name: "text" for name in keep} | pipeline[0].kinds_
     rows = stream_table(table, kinds=kinds, **style)
-    scored = score_stream(pipeline, rows, keep=keep, threshold=threshold)
+    scored = score_stream(
+        pipeline,
+        rows,
+        keep=keep,
+        threshold=threshold,
+        probability=outputs.probability,
+        prior=outputs.prior,
+    )
     write_scores(scored, outputs, threshold=threshold, unit="row", key="rows")
 
 

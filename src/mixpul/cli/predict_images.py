@@ -40,7 +40,7 @@ def predict_images(
     parts = stream_images(folder, size=size, odd=info.get("pictures", {}).get("odd", "resize"))
     skipped: list[dict[str, str]] = []
     write_scores(
-        _score(classifier, parts, threshold, skipped),
+        _score(classifier, parts, outputs, threshold, skipped),
         outputs,
         threshold=threshold,
         unit="image",
@@ -74,18 +74,21 @@ def _load_image_model(path: Path) -> "tuple[PUClassifier, int]":
 def _score(
     classifier: "PUClassifier",
     parts: "Iterable[Images]",
+    outputs: ScoreOutputs,
     threshold: float | None,
     skipped: list[dict[str, str]],
 ) -> Iterator[Any]:
     """Yield record batches; what was skipped on the way is said, and added to `skipped`."""
     from mixpul.tables.frames import import_tables
-    from mixpul.tables.scoring import make_scored_batch
+    from mixpul.tables.scoring import make_calibrator, make_scored_batch
 
     pa = import_tables()
+    calibrate = make_calibrator(classifier, outputs.prior) if outputs.probability else None
     for part in parts:
         note_skipped(part.skipped)
         skipped += [one._asdict() for one in part.skipped]
         # All files of the last part may have been skipped.
         if part.names:
             names = {"picture": pa.array(part.names)}
-            yield make_scored_batch(names, classifier.decision_function(part.pixels), threshold)
+            logits = classifier.decision_function(part.pixels)
+            yield make_scored_batch(names, logits, threshold, calibrate)

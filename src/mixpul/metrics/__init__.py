@@ -19,6 +19,7 @@ from mixpul.metrics._predictions import (
 from mixpul.metrics._rates import PURates
 from mixpul.metrics._report import pu_report
 from mixpul.metrics._scorers import pu_auc_scorer, pu_scorer
+from mixpul.metrics.calibration import calibration_error, learn_density_ratio, to_probabilities
 from mixpul.metrics.intervals import pu_interval
 from mixpul.metrics.ranking import Estimate, auc_interval, corrected_auc_score, pu_auc_score
 from mixpul.metrics.thresholds import (
@@ -35,8 +36,10 @@ __all__ = [
     "auc_interval",
     "balanced_threshold",
     "best_threshold",
+    "calibration_error",
     "corrected_auc_score",
     "flagged_share",
+    "learn_density_ratio",
     "lee_liu_score",
     "prior_threshold",
     "pu_accuracy_score",
@@ -52,4 +55,5 @@ __all__ = [
     "pu_report",
     "pu_scorer",
     "pu_zero_one_risk",
+    "to_probabilities",
 ]

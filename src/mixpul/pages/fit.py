@@ -29,7 +29,7 @@ from mixpul.pages.weighing import describe_weighing
 __all__ = ["render_fit_page"]
 
 # The verdicts of checks, the most urgent first, and their icons.
-VERDICTS = {"bad": "✗", "caution": "!", "good": "✓"}
+VERDICTS = {"bad": "✗", "caution": "!", "note": "i", "good": "✓"}
 
 
 class Check(NamedTuple):

@@ -24,6 +24,12 @@ from mixpul.priors._dedpul import DEDPULPrior, dedpul
 from mixpul.priors._elkan_noto import ElkanNotoPrior, elkan_noto, label_frequency
 from mixpul.priors._km import KMPrior, km
 from mixpul.priors._pen_l1 import PenL1Prior, pen_l1
+from mixpul.priors._subtypes import (
+    Subtype,
+    find_subtypes,
+    prior_by_subtype,
+    propensity_weights,
+)
 from mixpul.priors._tice import TIcEPrior, tice
 from mixpul.priors.base import PriorEstimator
 
@@ -35,14 +41,18 @@ __all__ = [
     "KMPrior",
     "PenL1Prior",
     "PriorEstimator",
+    "Subtype",
     "TIcEPrior",
     "bbe",
     "dedpul",
     "elkan_noto",
+    "find_subtypes",
     "km",
     "label_frequency",
     "largest_prior",
     "pen_l1",
+    "prior_by_subtype",
+    "propensity_weights",
     "resolve_prior",
     "tice",
     "warn_if_impossible",

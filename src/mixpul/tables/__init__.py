@@ -5,8 +5,9 @@ Files are read and written through pyarrow, tables in memory are pandas data fra
 """
 
 from mixpul.tables._input import TableInput
+from mixpul.tables._leaks import Leak, leaks
 from mixpul.tables._reading import read_table, stream_table
-from mixpul.tables.labels import Label, Leak, find_negatives, leaks, split_label
+from mixpul.tables.labels import Label, find_negatives, split_label
 from mixpul.tables.scoring import score_stream, write_table
 from mixpul.tables.verdicts import Verdicts, read_verdicts
 

@@ -1,28 +1,23 @@
-"""The label column of a table, and columns that give it away."""
+"""The label column of a table."""
 
 import warnings
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from mixpul._util.json_values import to_plain
-from mixpul._util.validation import USUAL_PAIRS, split_labels
-from mixpul.metrics.ranking import pu_auc
-from mixpul.tables._kinds import as_numbers, code_categories, find_kind
+from mixpul._util.validation import USUAL_PAIRS
 from mixpul.tables.frames import as_frame
 from mixpul.tables.names import find_column
 
-__all__ = ["Label", "Leak", "find_negatives", "find_positive", "leaks", "means", "split_label"]
+__all__ = ["Label", "find_negatives", "find_positive", "means", "split_label"]
 
 # With fewer labeled positives, results depend on which rows happen to be labeled.
 LEAST_FOR_STEADY_RESULTS = 20
 POSITIVE_WORDS = {"1", "yes", "y", "true", "t", "positive", "pos", "labeled", "labelled", "known"}
 OTHER_WORDS = {"0", "-1", "no", "n", "false", "f", "negative", "neg", "unlabeled", "unlabelled"}
 OTHER_WORDS |= {"unknown"}
-
-SUSPICIOUS_AUC = 0.99
-N_BINS = 50  # ranges of a number's values, each judged by its share of labeled rows
 
 
 class Label(NamedTuple):
@@ -41,27 +36,6 @@ class Label(NamedTuple):
     X: Any
     is_positive: NDArray[np.bool_]
     positive: Any
-
-
-class Leak(NamedTuple):
-    """A column that tells labeled from unlabeled rows almost perfectly; as text, a warning.
-
-    Attributes
-    ----------
-    column : str
-    pu_auc : float
-        Share of pairs of a labeled and an unlabeled row that this column alone puts in order.
-    """
-
-    column: str
-    pu_auc: float
-
-    def __str__(self) -> str:
-        return (
-            f"Column {self.column!r} alone tells labeled from unlabeled rows (PU-AUC "
-            f"{self.pu_auc:.3f}): if it is filled in after the label is known, or because of it, "
-            "drop it, or the scores will be worthless on new rows."
-        )
 
 
 def split_label(
@@ -170,86 +144,6 @@ def _match_negatives(where: str, column: Any, negative: Any) -> NDArray[np.bool_
             f"{negative!r}; name one that it has with negative= (--negative)."
         )
     return (column == matches[0]).fillna(False).to_numpy(dtype=bool)
-
-
-def leaks(X: Any, is_positive: ArrayLike) -> list[Leak]:
-    """Find columns that alone separate labeled from unlabeled rows.
-
-    A column is suspicious if its PU-AUC is above 0.99, in either direction, by its values, by
-    ranges of them, by categories or by being missing. Unlabeled rows hold hidden positives, so no
-    honest column exceeds ``1 - prior / 2``.
-
-    Parameters
-    ----------
-    X : data frame, Arrow table or array
-    is_positive : array of shape (n,)
-        PU labels: two values, of which the larger means labeled positive.
-
-    Returns
-    -------
-    list of Leak
-        The worst first.
-
-    Examples
-    --------
-    >>> import numpy as np, pandas as pd
-    >>> from mixpul.tables import leaks
-    >>> refunded = np.arange(300) < 40
-    >>> amount = np.where(refunded, 9.9, np.nan)
-    >>> table = pd.DataFrame({"age": np.arange(300) % 70, "refund": amount})
-    >>> [(leak.column, leak.pu_auc) for leak in leaks(table, refunded)]
-    [('refund', 1.0)]
-    """
-    frame = as_frame(X)
-    _, positive = split_labels(is_positive)
-    found = [
-        Leak(str(name), _measure_separation(frame.iloc[:, j], positive))
-        for j, name in enumerate(frame.columns)
-    ]
-    found = [leak for leak in found if leak.pu_auc > SUSPICIOUS_AUC]
-    return sorted(found, key=lambda leak: -leak.pu_auc)
-
-
-def _measure_separation(column: Any, is_positive: NDArray[np.bool_]) -> float:
-    """Return the highest PU-AUC of this column in one of several readings."""
-    kind = find_kind(column)
-    aucs = [pu_auc(is_positive, column.isna().to_numpy().astype(float))]
-    if kind == "text":
-        aucs.append(_rank_by_code(code_categories(column)[0], is_positive))
-    elif kind != "other":
-        values = as_numbers(column, kind, str(column.name))
-        missing = np.isnan(values)
-        if not missing.all():
-            # A gap may rank below all values, or above them.
-            aucs += [
-                pu_auc(is_positive, np.where(missing, end, values)) for end in (-np.inf, np.inf)
-            ]
-            # Labeled rows may fill a range in the middle, which no order of the values shows.
-            edges = np.unique(np.quantile(values[~missing], np.linspace(0, 1, N_BINS + 1)[1:-1]))
-            bins = np.where(missing, -1, np.searchsorted(edges, values))
-            aucs.append(_rank_by_code(bins, is_positive))
-    return float(max(max(auc, 1 - auc) for auc in aucs))
-
-
-def _rank_by_code(codes: NDArray[np.intp], is_positive: NDArray[np.bool_]) -> float:
-    """Return the PU-AUC of ranking rows by the share of labeled rows that have their code.
-
-    The shares are counted on one half of the rows and rank the other: a code that comes once would
-    otherwise separate perfectly.
-    """
-    scores = np.empty(len(codes))
-    # Every other row of each kind, so that both halves have positives.
-    half = np.empty(len(codes), dtype=bool)
-    for kind in (is_positive, ~is_positive):
-        half[kind] = np.arange(kind.sum()) % 2 == 0
-    overall = is_positive.mean()
-    for part in (half, ~half):
-        # One up, because a missing value has the code -1.
-        n_rows = np.bincount(codes[~part] + 1, minlength=codes.max() + 2)
-        n_labeled = np.bincount(codes[~part & is_positive] + 1, minlength=codes.max() + 2)
-        # Drawn to the overall share, which is all that is known of a code the other half lacks.
-        scores[part] = ((n_labeled + overall) / (n_rows + 1))[codes[part] + 1]
-    return pu_auc(is_positive, scores)
 
 
 def _check_two(

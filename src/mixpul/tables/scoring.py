@@ -3,13 +3,15 @@
 import os
 import sys
 from collections import deque
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
+from functools import partial
 from typing import Any
 
 import numpy as np
 from joblib import cpu_count
+from numpy.typing import NDArray
 from scipy.special import expit
 
 from mixpul._util.files import open_whole
@@ -18,7 +20,7 @@ from mixpul.tables.formats import FORMATS, find_delimiter, split_suffixes
 from mixpul.tables.frames import import_tables
 from mixpul.tables.names import as_texts, check_present
 
-__all__ = ["make_scored_batch", "score_stream", "write_table"]
+__all__ = ["make_calibrator", "make_scored_batch", "score_stream", "write_table"]
 
 
 def score_stream(
@@ -27,6 +29,8 @@ def score_stream(
     *,
     keep: Sequence[str] = (),
     threshold: float | None = None,
+    probability: bool = False,
+    prior: float | None = None,
     n_workers: int | None = None,
 ) -> Iterator[Any]:
     """Score record batches as they come, in order, on all cores.
@@ -43,13 +47,18 @@ def score_stream(
         Columns to hand on as they are, such as an id.
     threshold : float, optional
         Score above which a row is predicted positive; by default as `predict` decides.
+    probability : bool, default=False
+        Whether to add a column `probability`, as ``predict_proba(calibrated=True)`` returns it.
+    prior : float, optional
+        The class prior for probabilities; by default the one that the model has.
     n_workers : int, optional
         Batches scored at the same time; by default as many as there are cores.
 
     Yields
     ------
     pyarrow.RecordBatch
-        The kept columns, `score` (float32, from 0 to 1) and `predicted` (bool).
+        The kept columns, `score` (float32, from 0 to 1), `predicted` (bool) and, if asked for,
+        `probability` (float32).
 
     Examples
     --------
@@ -68,12 +77,13 @@ def score_stream(
     import torch
 
     keep = as_texts(keep)
+    calibrate = make_calibrator(model[-1], prior) if probability else None
 
     def score(batch: Any) -> Any:
         kept = {name: batch.column(name) for name in keep}
-        return make_scored_batch(kept, model.decision_function(batch), threshold)
+        return make_scored_batch(kept, model.decision_function(batch), threshold, calibrate)
 
-    if clash := {"score", "predicted"} & set(keep):
+    if clash := {"score", "predicted", *["probability"] * probability} & set(keep):
         raise ValueError(
             f"The column {min(clash)!r} cannot be kept beside the one of that name to be added; "
             "rename it in the table, or keep another."
@@ -98,13 +108,25 @@ def score_stream(
             torch.set_num_threads(n_threads)
 
 
-def make_scored_batch(kept: dict[str, Any], logits: Any, threshold: float | None) -> Any:
-    """Make a record batch of the kept columns, the scores and the predictions."""
+def make_calibrator(classifier: Any, prior: float | None) -> Callable[[NDArray], NDArray]:
+    """Return what turns logits into probabilities; warn or refuse before any row is scored."""
+    return partial(classifier.calibrate, prior=classifier.find_class_prior(prior))
+
+
+def make_scored_batch(
+    kept: dict[str, Any],
+    logits: NDArray,
+    threshold: float | None,
+    calibrate: Callable[[NDArray], NDArray] | None = None,
+) -> Any:
+    """Make a record batch of the kept columns, the scores, predictions and probabilities."""
     import pyarrow as pa
 
     scores = expit(logits)
     predicted = logits > 0 if threshold is None else scores > threshold
     columns = kept | {"score": pa.array(scores), "predicted": pa.array(np.asarray(predicted))}
+    if calibrate is not None:
+        columns["probability"] = pa.array(calibrate(logits))
     return pa.RecordBatch.from_arrays(list(columns.values()), names=list(columns))
 
 

@@ -45,7 +45,7 @@ def run_checks(
     scores = fitted.scores.astype(np.float64)
     return [
         *checks,
-        random_draw.check_random_draw(evidence.table, evidence.shuffled, evidence.importance),
+        random_draw.check_random_draw(evidence.table, evidence.shuffled),
         simple_method.check_simple_method(
             is_positive, scores, evidence.simple_scores, fitted.classifier
         ),

@@ -4,7 +4,8 @@ from typing import Literal, NamedTuple, TypedDict, get_args
 
 __all__ = ["VERDICTS", "Check", "Question", "Verdict"]
 
-Verdict = Literal["good", "caution", "bad"]
+# A note says that something is not known: neither good news nor a reason to worry.
+Verdict = Literal["good", "note", "caution", "bad"]
 VERDICTS: tuple[Verdict, ...] = get_args(Verdict)
 
 
