@@ -26,6 +26,7 @@ from mixpul.metrics.thresholds import (
     balanced_threshold,
     best_threshold,
     prior_threshold,
+    recall_threshold,
 )
 
 __all__ = [
@@ -52,4 +53,5 @@ __all__ = [
     "pu_report",
     "pu_scorer",
     "pu_zero_one_risk",
+    "recall_threshold",
 ]
