@@ -108,7 +108,7 @@ def pu_report(
         "prior_se": float(prior_se),
         "level": float(level),
         "n_bootstrap": int(n_bootstrap),
-        "metrics": _keep_possible(estimates, is_any_flagged=rates.flagged > 0),
+        "metrics": _keep_possible(estimates, is_any_flagged=bool(rates.flagged)),
         "calibration": calibration,
         "warnings": [
             *_doubt_ranking(scores, estimates["pu_auc"]),
