@@ -15,7 +15,14 @@ from mixpul.metrics import Estimate
 from mixpul.metrics.ranking import corrected_auc
 from mixpul.metrics.shares import combine_ends, wilson_interval
 
-__all__ = ["bound_auc", "bound_f1", "bound_precision", "compute_f1", "compute_precision"]
+__all__ = [
+    "bound_auc",
+    "bound_counts",
+    "bound_f1",
+    "bound_precision",
+    "compute_f1",
+    "compute_precision",
+]
 
 Shares = NDArray[np.float64]
 # Of the prior, recall and flagged share.
@@ -30,7 +37,10 @@ def compute_precision(prior: Any, recall: Any, flagged: Any) -> Shares:
 
 def compute_f1(prior: Any, recall: Any, flagged: Any) -> Shares:
     """Return the harmonic mean of precision and recall, 2 min(pi r, q) / (pi + q)."""
-    return 2 * np.minimum(prior * recall, flagged) / (prior + flagged)
+    found = np.minimum(prior * recall, flagged)
+    with np.errstate(invalid="ignore"):
+        # 0 also where there are neither positives nor flagged rows.
+        return np.where(found > 0, 2 * found / (prior + flagged), 0.0)
 
 
 def bound_precision(
@@ -66,10 +76,31 @@ def bound_f1(
     if prior["source"] == "estimated":
         _, most = _bound_recall(recall, prior["upper"], n_positive, n_unlabeled)
         # F1 is largest where all flagged rows are positive; more positives would be missed ones.
-        with np.errstate(divide="ignore"):
+        with np.errstate(divide="ignore", invalid="ignore"):
             best = np.minimum(prior["upper"], flagged / most)
         return _bound_above(compute_f1(best, most, flagged))
     return _estimate(compute_f1, prior, recall, flagged, n_positive, n_unlabeled)
+
+
+def bound_counts(
+    prior: Mapping[str, Any], recall: Any, flagged: Any, n_positive: int, n_unlabeled: int
+) -> dict[str, Any]:
+    """Return how many unlabeled rows are found, missed, and false alarms.
+
+    If the prior is not known, at most so many are found, at most so many are missed, and at least
+    so many are false alarms.
+    """
+    if prior["source"] == "estimated":
+        share = prior["upper"]
+        low, high = _bound_recall(recall, share, n_positive, n_unlabeled)
+    else:
+        share, low, high = prior["value"], recall, recall
+    found = np.minimum(share * high, flagged)
+    return {
+        "found": n_unlabeled * found,
+        "missed": n_unlabeled * (share - np.minimum(share * low, flagged)),
+        "false_alarms": n_unlabeled * (flagged - found),
+    }
 
 
 def bound_auc(prior: Mapping[str, Any], pu_auc: Estimate) -> dict[str, Any]:

@@ -10,7 +10,7 @@ from mixpul.metrics import Estimate
 from mixpul.metrics.ranking import components, delong
 from mixpul.metrics.shares import wilson_interval
 
-__all__ = ["LEVEL", "bound_share", "estimate_auc", "estimate_auc_difference"]
+__all__ = ["LEVEL", "Z", "bound_share", "estimate_auc", "estimate_auc_difference"]
 
 LEVEL = 0.95
 Z = float(ndtri((1 + LEVEL) / 2))  # half the width of an interval in standard errors

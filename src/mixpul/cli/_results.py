@@ -167,7 +167,9 @@ def _draw_thresholds(found: Assessment) -> Table:
         "threshold", "at", "recall", f"{found.data['unit']}s flagged",
         f"of them positive{kind}", f"precision{kind}", f"F1{kind}",
     ):  # fmt: skip
-        shown.add_column(title, justify="left" if title == "threshold" else "right")
+        is_name = title == "threshold"
+        # Whole, because it can be typed.
+        shown.add_column(title, justify="left" if is_name else "right", no_wrap=is_name)
     for name, threshold in sorted(found.suggested.items(), key=lambda item: item[1]):
         k = find_nearest(curves["threshold"], threshold)
         recall, flagged, precision, f1 = (

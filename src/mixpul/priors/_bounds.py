@@ -7,8 +7,9 @@ from numpy.typing import ArrayLike, NDArray
 
 from mixpul.priors.base import check_both
 
-# One-sided confidence at which a given prior is called impossible.
-LEVEL = 0.95
+# One-sided confidence of the limit, and that at which a given prior is called impossible: a warning
+# should not come once in twenty fits with the true prior.
+LEVEL, SURE = 0.95, 0.99
 # How many of the highest positives are looked at: at least two and a tenth of them, at most all,
 # in this many steps. The very highest ones say little: two more or less double their share.
 LEAST_DEPTH, LEAST_SHARE, N_DEPTHS = 2, 0.1, 20
@@ -87,11 +88,11 @@ def warn_if_impossible(prior: float, scores: NDArray, is_positive: NDArray[np.bo
     positive, unlabeled = scores[known & is_positive], scores[known & ~is_positive]
     if min(len(positive), len(unlabeled)) < 2:
         return
-    largest = largest_prior(positive, unlabeled)
+    largest = largest_prior(positive, unlabeled, level=SURE)
     if prior > largest:
         warnings.warn(
             f"The data contradict prior={prior:g}: on rows left out of training, too few "
-            f"unlabeled rows score like positives. With {LEVEL:.0%} confidence at most "
+            f"unlabeled rows score like positives. With {SURE:.0%} confidence at most "
             f"{largest:.2g} of the unlabeled rows are positive, if the labeled positives are a "
             "random sample of the positives. Give a smaller prior, or an estimator such as 'bbe'.",
             UserWarning,
