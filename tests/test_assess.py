@@ -6,7 +6,10 @@ import warnings
 import numpy as np
 import pandas as pd
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from scipy.special import expit
+from sklearn.metrics import roc_auc_score
 from sklearn.model_selection import StratifiedKFold, cross_val_predict
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
@@ -20,6 +23,7 @@ from mixpul import (
     UPUClassifier,
     VPUClassifier,
 )
+from mixpul._util.errors import MixpulError
 from mixpul._util.json_values import to_plain
 from mixpul.assess import METHODS, Source, assess, compare
 from mixpul.assess.checks import QUESTIONS, VERDICTS
@@ -30,16 +34,37 @@ from mixpul.assess.checks.leaks import check_leaks
 from mixpul.assess.checks.random_draw import check_random_draw
 from mixpul.assess.checks.ranking import check_better_than_chance
 from mixpul.assess.checks.simple_method import check_simple_method
+from mixpul.assess.claims import make_claims
 from mixpul.assess.comparison import _advise
+from mixpul.assess.figures import bound_auc, bound_counts, bound_f1, bound_precision
 from mixpul.assess.importance import ShuffledScores
 from mixpul.assess.intervals import estimate_auc_difference
-from mixpul.assess.models import choose_image_classifier, choose_methods, choose_pipeline
+from mixpul.assess.models import (
+    choose_image_classifier,
+    choose_methods,
+    choose_pipeline,
+    hand_on_prior,
+)
 from mixpul.assess.out_of_fold import fit_on_all_rows, score_out_of_fold
 from mixpul.assess.priors import estimate_priors
 from mixpul.assess.rows import prepare_rows
-from mixpul.assess.thresholds import compute_curves, find_recall_threshold, suggest_thresholds
+from mixpul.assess.thresholds import (
+    compute_curves,
+    find_promised_threshold,
+    find_recall_threshold,
+    list_lowest_positives,
+    suggest_thresholds,
+)
 from mixpul.assess.top_rows import write_cells
-from mixpul.metrics import Estimate, PURates, auc_interval, pu_auc_score, pu_interval
+from mixpul.metrics import (
+    Estimate,
+    PURates,
+    auc_interval,
+    pu_auc_score,
+    pu_interval,
+    recall_threshold,
+)
+from mixpul.metrics.shares import wilson_interval
 from mixpul.tables import Leak, TableInput
 
 KEYS = {
@@ -97,7 +122,7 @@ def test_the_model_is_that_of_a_plain_fit(found, table):
 
 def test_a_method_without_scores_of_its_own_is_cross_validated(table):
     X, is_positive = table
-    classifier = PUAUCClassifier(prior=0.3, n_centres=20, random_state=0)
+    classifier = PUAUCClassifier(prior=0.2, n_centres=20, random_state=0)
     found = assess(classifier, X, is_positive, n_folds=4, random_state=7)
     rows = TableInput().fit_transform(X)
     folds = StratifiedKFold(4, shuffle=True, random_state=7)
@@ -123,7 +148,7 @@ def test_rows_that_are_not_shuffled_have_their_out_of_fold_scores(table, kind):
         # Of all three some part is kept: trees score by bags, the others by folds.
         "portfolio": AutoPUClassifier(candidates=["trees", "logistic-0.1", brief(n_epochs=20)]),
         "networks": brief(),
-        "cross-validated": PUAUCClassifier(prior=0.3, n_centres=20),
+        "cross-validated": PUAUCClassifier(prior=0.2, n_centres=20),
     }[kind]
     rows, fitted = fit_once(model, table)
     if kind == "portfolio":
@@ -142,7 +167,7 @@ def test_the_portfolio_is_judged_by_its_one_fit_and_tells_how_it_weighed(table, 
         AutoPUClassifier, "fit", lambda self, *args: fits.append(1) or fit(self, *args)
     )
     several = brief(weight_decay=[0.1, 0.001], n_epochs=2)
-    model = AutoPUClassifier(candidates={"several": several, "pnu": PUAUCClassifier(prior=0.3)})
+    model = AutoPUClassifier(candidates={"several": several, "pnu": PUAUCClassifier(prior=0.2)})
     found = assess(model, *table)
     assert len(fits) == 1
     classifier = found.model[-1]
@@ -210,7 +235,7 @@ def test_the_judging_shows_how_far_it_is(table, capsys):
     assess(brief(n_epochs=2), *table, verbose=1)
     shown = capsys.readouterr()
     assert shown.out == ""
-    assert re.search(r"Judging .* 9/9 steps", shown.err)
+    assert re.search(r"Judging .* 7/7 steps", shown.err)
 
 
 def test_numbers_that_are_none_become_null():
@@ -307,7 +332,7 @@ def test_the_source_is_passed_on_and_the_assessment_is_finished(table):
 
 
 def test_warnings_of_the_fit_are_kept_once_and_raised_for_the_caller(table):
-    model = Warns(prior=0.3, n_centres=20)
+    model = Warns(prior=0.2, n_centres=20)
     source = Source(warnings=["Few rows."])
     for _ in range(2):  # also in a process that has seen them before
         with warnings.catch_warnings(record=True) as caught:
@@ -326,7 +351,7 @@ def test_warnings_are_raised_for_the_caller_also_if_the_fit_fails(table):
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("default")
         with pytest.raises(RuntimeError, match="no luck"):
-            assess(Fails(prior=0.3, n_centres=20), *table)
+            assess(Fails(prior=0.2, n_centres=20), *table)
     assert "The moon is full." in {str(one.message) for one in caught}
 
 
@@ -434,14 +459,14 @@ def written(column):
 # -- curves ---------------------------------------------------------------------------------
 
 
-PRIOR = Estimate(0.3, 0.02, 0.26, 0.34)
+KNOWN = {"source": "given", "value": 0.3, "upper": 0.5, "low": None, "high": None}
 
 
 def curves_of(is_positive, scores):
     scores = np.asarray(scores, dtype=np.float32)
-    cuts = suggest_thresholds(is_positive, scores, PRIOR.value)
-    random = np.random.default_rng(0)
-    return cuts, compute_curves(is_positive, scores, PRIOR, cuts, random)
+    cuts = suggest_thresholds(is_positive, scores, 0.3)
+    prior = KNOWN | {"low": 0.26, "high": 0.34}
+    return cuts, compute_curves(is_positive, scores, prior, cuts)
 
 
 def cut_for(curves, recall):
@@ -475,7 +500,8 @@ def test_bands_hold_the_values_and_are_those_of_the_bootstrap(scored):
     is_positive, scores = scored
     _, curves = curves_of(*scored)
     for name in ("recall", "flagged", "precision", "f1"):
-        low, value, high = (np.array(curves[name][part]) for part in ("low", "value", "high"))
+        # The last point flags no row: it has no precision.
+        low, value, high = (np.array(curves[name][part][:-1]) for part in ("low", "value", "high"))
         assert ((low >= 0) & (low <= value) & (value <= high) & (high <= 1)).all()
     k = curves["threshold"].index(0.5)
     for name in ("recall", "precision", "f1"):
@@ -498,7 +524,40 @@ def test_a_recall_of_one_on_few_rows_has_a_band(scored):
 def test_where_nothing_is_flagged_the_precision_is_unknown(scored):
     _, curves = curves_of(*scored)
     assert curves["flagged"]["value"][-1] == 0
-    assert [curves["precision"][part][-1] for part in ("low", "value", "high")] == [0, 1, 1]
+    assert [curves["precision"][part][-1] for part in ("low", "value", "high")] == [None] * 3
+
+
+def test_a_recall_is_promised_by_its_name_if_there_are_enough_positives(scored):
+    is_positive, scores = scored
+    cuts, _ = curves_of(*scored)
+    assert list(cuts) == ["0.5", "prior", "f1", "recall>=0.9"]
+    # Of 300 positives the 22nd lowest: P(Beta(22, 279) <= .1) = .954.
+    n_below = int((scores[is_positive] <= cuts["recall>=0.9"]).sum())
+    assert n_below == 21
+    few = np.arange(100) < 28
+    assert list(suggest_thresholds(few, np.linspace(1, 0, 100), 0.2)) == ["0.5", "prior", "f1"]
+
+
+def test_the_model_file_can_promise_any_recall(scored):
+    is_positive, scores = scored
+    lowest = list_lowest_positives(is_positive, scores)
+    assert lowest["positives"] == len(lowest["score"]) == 300
+    for recall in (0.05, 0.5, 0.9, 0.97):
+        assert find_promised_threshold(lowest, recall) == recall_threshold(
+            is_positive, scores, recall
+        )
+    with pytest.raises(MixpulError, match="from 2,995 labeled positives on; there are 300"):
+        find_promised_threshold(lowest, 0.999)
+
+
+def test_of_very_many_positives_a_promise_is_made_by_those_kept(monkeypatch):
+    monkeypatch.setattr("mixpul.assess.thresholds.MOST_KEPT", 11)
+    scores = np.linspace(0, 1, 1000, dtype=np.float32)
+    lowest = list_lowest_positives(np.ones(1000, dtype=bool), scores)
+    assert len(lowest["depth"]) == 11
+    exact = recall_threshold([1] * 1000 + [0], np.append(scores, 0.5), 0.7)
+    # On the safe side: no higher than the exact one, and not far below.
+    assert exact - 0.1 < find_promised_threshold(lowest, 0.7) <= exact
 
 
 def test_the_cut_for_a_recall_is_the_highest_that_has_it():
@@ -527,23 +586,184 @@ def test_scores_crowded_at_one_end_still_have_cuts_among_them(scored):
     assert len(np.unique(recall)) > 50
 
 
-def test_the_prior_is_read_from_scores_and_stays_within_its_interval():
+@pytest.fixture(scope="module")
+def two_kinds():
+    """Labels and logits of 3,000 rows; a quarter of the unlabeled ones are positive."""
     random = np.random.default_rng(0)
     is_positive = np.arange(3000) < 500
     truth = is_positive | (random.random(3000) < 0.25)
-    prior = estimate_priors(random.normal(size=3000) + 4 * truth, is_positive, random)
+    return is_positive, random.normal(size=3000) + 4 * truth - 2, truth
+
+
+def test_the_prior_is_read_from_scores_and_bounded_from_above(two_kinds):
+    is_positive, scores, _ = two_kinds
+    prior = estimate_priors(scores, is_positive)
     for name in ("bbe", "dedpul"):
-        assert prior[name].value == pytest.approx(0.25, abs=0.04)
-        assert prior[name].low <= prior[name].value <= prior[name].high
-        assert 0 < prior[name].se < 0.05
-    assert prior["used"] == prior[prior["from"]].value
+        assert prior["estimates"][name] == pytest.approx(0.25, abs=0.04)
+    assert prior["value"] == prior["estimates"]["dedpul"]
+    assert 0.25 < prior["upper"] < 0.32
+    assert (prior["source"], prior["low"], prior["high"]) == ("estimated", None, None)
+
+
+def test_a_given_prior_is_used_unless_the_scores_rule_it_out(two_kinds):
+    is_positive, scores, _ = two_kinds
+    prior = estimate_priors(scores, is_positive, prior=0.1)
+    assert (prior["value"], prior["source"], prior["low"]) == (0.1, "given", None)
+    between = estimate_priors(scores, is_positive, prior_interval=(0.1, 0.2))
+    assert between["value"] == pytest.approx(0.15)
+    assert (between["low"], between["high"]) == (0.1, 0.2)
+
+
+def test_a_prior_above_the_limit_is_refused_with_the_limit(two_kinds):
+    is_positive, scores, _ = two_kinds
+    upper = estimate_priors(scores, is_positive)["upper"]
+    with pytest.raises(MixpulError, match=f"a class prior of 0.4: .* at most {upper:.3g} of the"):
+        estimate_priors(scores, is_positive, prior=0.4)
+    ends = estimate_priors(scores, is_positive, prior=0.2, prior_interval=(0.1, 0.9))
+    assert (ends["low"], ends["high"]) == (0.1, upper)
+
+
+@pytest.mark.parametrize(
+    ("prior", "interval", "sentence"),
+    [
+        (1.5, None, "above 0 and below 1; got 1.5"),
+        (0.0, None, "above 0 and below 1; got 0.0"),
+        (None, (0.4, 0.2), "the smaller one first; got 0.4 and 0.2"),
+        (None, (0.0, 0.2), "two ends between 0 and 1"),
+        (0.5, (0.1, 0.2), "0.5 lies outside its interval, 0.1 to 0.2"),
+    ],
+)
+def test_what_cannot_be_a_prior_is_refused_before_anything_is_fitted(prior, interval, sentence):
+    with pytest.raises(ValueError, match=sentence):
+        assess("auto", None, None, prior=prior, prior_interval=interval)
 
 
 def test_a_prior_of_next_to_nothing_is_one_row():
     is_positive = np.arange(60) < 50
-    prior = estimate_priors(np.where(is_positive, 5.0, -5.0), is_positive, np.random.default_rng(0))
-    assert prior["dedpul"].value < 0.1
-    assert prior["used"] == 0.1
+    prior = estimate_priors(np.where(is_positive, 5.0, -5.0), is_positive)
+    assert prior["estimates"]["dedpul"] < 0.1
+    assert prior["value"] == 0.1
+
+
+# -- figures that rest on the prior ---------------------------------------------------------
+
+
+def figures_at(prior, recall=0.8, flagged=0.35):
+    rates = (prior, np.array([recall]), np.array([flagged]), 50, 200)
+    return bound_precision(*rates), bound_f1(*rates), bound_counts(*rates)
+
+
+def test_figures_of_a_known_prior_by_hand():
+    precision, f1, counts = figures_at(KNOWN)
+    # .3 * .8 / .35; 2 * .24 / .65. Of 50 and 60 positives 27.3 count: Wilson .8 -> .615 to .909.
+    assert (precision["kind"], f1["kind"]) == ("estimate", "estimate")
+    assert precision["value"] == pytest.approx([24 / 35])
+    assert f1["value"] == pytest.approx([48 / 65])
+    low, high = wilson_interval(0.8, 50 * 60 / 110)
+    assert precision["low"] == pytest.approx([0.3 * low / 0.35])
+    assert precision["high"] == pytest.approx([0.3 * high / 0.35])
+    assert [counts[name][0] for name in ("found", "missed", "false_alarms")] == pytest.approx(
+        [48, 12, 22]
+    )
+
+
+def test_an_interval_of_the_prior_widens_the_figures():
+    wide, narrow = (figures_at(p)[0] for p in (KNOWN | {"low": 0.2, "high": 0.4}, KNOWN))
+    # Both errors like the sides of a right triangle.
+    by_prior = 24 / 35 - 0.2 * 0.8 / 0.35
+    expected = 24 / 35 - np.hypot(24 / 35 - narrow["low"], by_prior)
+    assert wide["low"] == pytest.approx(expected)
+    assert wide["high"][0] <= 1
+
+
+def test_figures_of_an_unknown_prior_are_limits():
+    unknown = KNOWN | {"source": "estimated"}
+    precision, f1, counts = figures_at(unknown, flagged=0.6)
+    low, high = wilson_interval(0.8, 50 * 100 / 150)
+    assert (precision["kind"], f1["kind"]) == ("at most", "at most")
+    assert precision["value"] == pytest.approx([0.5 * high / 0.6])
+    assert precision["low"] == [0]
+    assert counts["missed"] == pytest.approx([200 * 0.5 * (1 - low)])
+    # With fewer flagged rows than positives every flagged one may be positive.
+    precision, f1, counts = figures_at(unknown)
+    assert precision["value"] == [1]
+    # Then F1 is best if just those are positive that fill the 35 %: 2 * .35 / (.35 / r + .35).
+    assert f1["value"] == pytest.approx([2 / (1 / high + 1)])
+    assert counts["false_alarms"] == [0]
+
+
+@pytest.mark.parametrize("source", ["estimated", "given"])
+def test_no_rows_have_no_precision(source):
+    precision, f1, counts = figures_at(KNOWN | {"source": source}, recall=0.1, flagged=0.0)
+    assert np.isnan([precision[part][0] for part in ("value", "low", "high")]).all()
+    assert f1["value"] == [0]
+    assert counts["found"] == counts["false_alarms"] == [0]
+
+
+@settings(max_examples=200, deadline=None)
+@given(
+    st.floats(0.01, 0.99), st.floats(0, 1), st.floats(0, 1), st.sampled_from(["estimated", "given"])
+)
+def test_no_figure_is_impossible(upper, recall, flagged, source):
+    prior = {"source": source, "value": upper / 2, "upper": upper, "low": upper / 4, "high": upper}
+    precision, f1, counts = figures_at(prior, recall, flagged)
+    for figure in (precision, f1):
+        low, value, high = (figure[part][0] for part in ("low", "value", "high"))
+        assert np.isnan(value) or 0 <= low <= value <= high <= 1
+    assert all(0 <= counts[name][0] <= 200 for name in counts)
+
+
+def test_the_auc_lies_between_the_pu_auc_and_its_correction():
+    auc = Estimate(0.7, 0.03, 0.64, 0.75)
+    unknown = bound_auc(KNOWN | {"source": "estimated", "upper": 0.2}, auc)
+    # (.7 - .1) / .8 = .75
+    assert unknown == {"kind": "at most", "low": 0.64, "value": pytest.approx(0.75),
+                       "high": pytest.approx(0.75)}  # fmt: skip
+    assert bound_auc(KNOWN | {"source": "estimated", "upper": 1.0}, auc)["value"] == 1
+    known = bound_auc(KNOWN, auc)
+    # (.7 - .15) / .7, and the same of both ends.
+    assert (known["value"], known["low"], known["high"]) == pytest.approx(
+        (0.785714, 0.7, 0.857143), abs=1e-6
+    )
+    sure = bound_auc(KNOWN, Estimate(0.9, 0.05, 0.77, 0.96))
+    assert (sure["value"], sure["high"]) == (1, 1)
+
+
+def test_claims_without_a_fit_are_those_of_an_assessment(found, table):
+    classifier = found.model[-1]
+    claims = make_claims(table[1] == 1, classifier.oof_scores_)
+    assert claims.prior == found.prior
+    assert claims.curves == found.thresholds
+    at = claims.at(claims.suggested["recall>=0.9"])
+    assert at["precision"]["kind"] == "at most"
+    assert at["recall"]["low"] <= at["recall"]["value"] <= at["recall"]["high"]
+
+
+def test_with_the_true_prior_the_truth_is_inside(two_kinds):
+    is_positive, scores, truth = two_kinds
+    hidden, left = truth[~is_positive], scores[~is_positive]
+    claims = make_claims(is_positive, scores, prior=float(hidden.mean()))
+    assert (
+        claims.corrected_auc["low"] <= roc_auc_score(hidden, left) <= claims.corrected_auc["high"]
+    )
+    at = claims.at(0.5)
+    precision = hidden[left > 0].mean()
+    assert at["precision"]["low"] <= precision <= at["precision"]["high"]
+    bounds = make_claims(is_positive, scores)
+    assert bounds.at(0.5)["precision"]["value"] >= precision
+    assert bounds.prior["upper"] >= hidden.mean()
+
+
+def test_methods_that_take_a_prior_get_the_known_one():
+    classifier = METHODS["nnpu"]()
+    hand_on_prior(classifier, 0.2)
+    assert classifier.prior == 0.2
+    hand_on_prior(classifier, 0.3)  # a number is the user's own word
+    assert classifier.prior == 0.2
+    other = METHODS["upu"]()
+    hand_on_prior(other, None, (0.1, 0.3))
+    assert other.prior == pytest.approx(0.2)
+    hand_on_prior(METHODS["bagging"](), 0.2)
 
 
 # -- checks ---------------------------------------------------------------------------------
@@ -596,25 +816,31 @@ def test_few_positives_are_not_held_against_the_ranking():
     assert check_better_than_chance(is_positive, scores)["verdict"] == "good"
 
 
-def prior_of(bbe, dedpul, width=0.05):
-    both = {k: Estimate(v, width / 4, v - width / 2, v + width / 2) for k, v in
-            {"bbe": bbe, "dedpul": dedpul}.items()}  # fmt: skip
-    return both | {"used": dedpul, "from": "dedpul"}
+def prior_of(source="estimated", value=0.2, upper=0.4):
+    return {"source": source, "value": value, "upper": upper, "low": None, "high": None,
+            "estimates": {"bbe": value, "dedpul": value}}  # fmt: skip
 
 
-@pytest.mark.parametrize(
-    ("bbe", "dedpul", "width", "verdict"),
-    [
-        (0.30, 0.28, 0.05, "good"),
-        (0.03, 0.01, 0.02, "good"),  # a hundredth or two apart
-        (0.30, 0.28, 0.40, "caution"),  # a wide interval
-        (0.50, 0.25, 0.05, "caution"),
-        (0.50, 0.10, 0.05, "bad"),
-        (1.00, 1.00, 0.00, "bad"),  # no negatives at all
-    ],
-)
-def test_the_prior_is_stable_if_two_estimates_agree(bbe, dedpul, width, verdict):
-    assert check_class_prior(prior_of(bbe, dedpul, width))["verdict"] == verdict
+def test_two_estimates_that_agree_do_not_make_the_prior_known():
+    check = check_class_prior(prior_of())
+    assert check["verdict"] == "caution"
+    for words in (
+        "at most 40 %",
+        "95 % confidence",
+        "--prior",
+        "`mixpul review`",
+        "`mixpul audit`",
+    ):
+        assert words in check["text"]
+    assert "may be anything up to 100 %" in check_class_prior(prior_of(upper=1.0))["text"]
+
+
+@pytest.mark.parametrize("source", ["given", "audited"])
+def test_a_prior_that_is_known_is_good(source):
+    check = check_class_prior(prior_of(source))
+    assert check["verdict"] == "good"
+    assert f"It was {source}: 20 %." in check["text"]
+    assert "at most 40 %" in check["text"]
 
 
 def hinted(favour=1.0, n=4000, n_labeled=400, gap=1.0, **columns):
@@ -723,7 +949,7 @@ def test_a_column_that_is_filled_for_some_labeled_rows_only_is_bad_on_terminal_a
 
 CHEAP = {
     "mixpul": brief(n_epochs=2),
-    "pnu": PUAUCClassifier(prior=0.3, n_centres=20, random_state=0),
+    "pnu": PUAUCClassifier(prior=0.2, n_centres=20, random_state=0),
 }
 
 
@@ -800,7 +1026,7 @@ def test_a_result_of_something_else_is_not_taken_over(table, tmp_path, change):
     if change == "rows":
         X = X.assign(height=-X["height"])
     n_centres = 10 if change == "setting" else 20
-    other = PUAUCClassifier(prior=0.3, n_centres=n_centres, random_state=0)
+    other = PUAUCClassifier(prior=0.2, n_centres=n_centres, random_state=0)
     seed = 1 if change == "seed" else 0
     compare(X, is_positive, {"pnu": other}, folder=tmp_path, n_folds=2, random_state=seed)
     assert (tmp_path / "pnu.json").read_text() != before

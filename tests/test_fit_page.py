@@ -12,11 +12,22 @@ import pytest
 
 from browser import contrast
 from mixpul import MixPULClassifier, datasets
+from mixpul._util.json_values import to_plain
 from mixpul.assess import assess, compare
+from mixpul.assess.figures import bound_auc, bound_f1, bound_precision
+from mixpul.metrics import Estimate
 from mixpul.pages import charts, describe_threshold, render_comparison_page, render_fit_page
 from mixpul.pages.numbers import format_percent
-from mixpul.pages.thresholds import find_boundaries, find_nearest, prepare_slider
+from mixpul.pages.texts import describe_prior
+from mixpul.pages.thresholds import (
+    find_boundaries,
+    find_nearest,
+    list_suggestions,
+    prepare_slider,
+)
 
+# A class prior that the mails do not rule out.
+PRIOR = 0.25
 ATTACK = "<script>alert(1)</script>"
 SPITE = "</script><!--<script>\u2028'\"&"
 
@@ -57,7 +68,6 @@ def assessment():
 @pytest.fixture
 def small():
     """Three thresholds with numbers worked out by hand: 200 unlabeled rows, 60 of them positive."""
-    estimate = {"value": 0.3, "se": 0.05, "low": 0.2, "high": 0.4}
     return {
         "data": {"source": None, "rows": 250, "positives": 50, "unlabeled": 200, "label": None,
                  "positive": None, "id": None, "columns": [], "features": 2, "fingerprint": None,
@@ -67,23 +77,34 @@ def small():
         "seed": 0,
         "folds": 5,
         "pu_auc": {"value": 0.8, "se": 0.05, "low": 0.7, "high": 0.9},
-        "prior": {"bbe": estimate, "dedpul": estimate, "used": 0.3, "from": "bbe"},
-        "corrected_auc": None,
+        "prior": {"value": 0.3, "upper": 0.5, "source": "given", "low": 0.2, "high": 0.4,
+                  "estimates": {"bbe": 0.35, "dedpul": 0.32}},
+        "corrected_auc": {"kind": "estimate", "value": 0.93, "low": 0.89, "high": 0.97},
         "thresholds": {
             "threshold": [0.0, 0.5, 1.0],
             "recall": {"value": [1.0, 0.8, 0.0], "low": [0.9, 0.7, 0.0], "high": [1.0, 0.9, 0.1]},
             "flagged": {"value": [1.0, 0.35, 0.0], "low": [1.0, 0.3, 0.0],
                         "high": [1.0, 0.4, 0.01]},
-            "precision": {"value": [0.3, 24 / 35, None], "low": [0.2, 0.5, None],
-                          "high": [0.4, 0.8, None]},
-            "f1": {"value": [0.4615, 0.7385, 0.0], "low": [0.4, 0.6, 0.0],
+            "precision": {"kind": "estimate", "value": [0.3, 24 / 35, None],
+                          "low": [0.2, 0.5, None], "high": [0.4, 0.8, None]},
+            "f1": {"kind": "estimate", "value": [0.4615, 0.7385, 0.0], "low": [0.4, 0.6, 0.0],
                    "high": [0.5, 0.8, 0.1]},
         },
-        "suggested": {"default": 0.5, "prior": None},
+        "suggested": {"0.5": 0.5, "prior": None},
         "histogram": {"edges": [0.0, 0.5, 1.0], "positives": [0.2, 0.8], "unlabeled": [0.7, 0.3]},
         "top": [], "bottom": [], "importance": [], "history": [], "checks": [], "warnings": [],
         "made": {"mixpul": "0", "date": "2026-11-15", "command": None, "seconds": 1.0},
     }  # fmt: skip
+
+
+@pytest.fixture
+def bounded(small):
+    """The same if the class prior is not known: at most half of the rows are positive."""
+    small["prior"] |= {"source": "estimated", "low": None, "high": None}
+    small["corrected_auc"] = {"kind": "at most", "value": 0.95, "low": 0.7, "high": 0.95}
+    for name in ("precision", "f1"):
+        small["thresholds"][name] |= {"kind": "at most"}
+    return small
 
 
 @pytest.fixture
@@ -168,13 +189,27 @@ def test_the_slider_has_the_texts_of_every_threshold(assessment):
         assert found == describe_threshold(assessment, place)
 
 
-def test_costs_are_sums_over_numbers_worked_out_by_hand(small):
-    slider = prepare_slider(small)
-    # All 200 flagged with 60 positives; 70 flagged, of which 48 positive; nothing flagged.
-    assert slider["false_alarms"] == pytest.approx([140, 22, 0])
-    assert slider["missed"] == pytest.approx([0, 12, 60])
-    assert slider["boundaries"] == [0.25, 0.75]
-    assert slider["impossible"] == []
+def test_without_a_prior_every_figure_that_rests_on_it_is_a_limit(bounded):
+    shown = describe_threshold(bounded, 1)
+    assert (shown["precision"], shown["precision_span"]) == ("≤ 68.6\xa0%", "at most (95\xa0%)")
+    assert (shown["recall"], shown["recall_span"]) == ("80.0\xa0%", "70.0 to 90.0\xa0%")
+    # 100 hidden positives beside 50 labeled ones are known as if by 33.3: Wilson's interval of
+    # .8 goes from .638 to .901. So at most all 70 flagged rows are found, at most 36 are missed.
+    assert (shown["found"], shown["false_alarms"]) == ("≤ 70", "≥ 0")
+    assert shown["missed"] == "≤ 36"
+    assert prepare_slider(bounded)["prior"] is None
+
+
+def test_the_suggestions_are_named_as_they_can_be_typed(assessment):
+    page = render_fit_page(assessment)
+    names = re.findall(r'<tr data-suggestion="([^"]+)">', page)
+    assert sorted(map(html.unescape, names)) == ["0.5", "f1", "prior", "recall>=0.9"]
+    assert "missing-promise" not in page
+
+
+def test_too_few_positives_for_a_promise_are_explained(small):
+    page = render_fit_page(small | {"data": small["data"] | {"positives": 20}})
+    assert "from 29 labeled positives on; there are 20." in page
 
 
 # -- words ----------------------------------------------------------------------------------
@@ -182,37 +217,37 @@ def test_costs_are_sums_over_numbers_worked_out_by_hand(small):
 
 def answer(page):
     text = re.sub(r"<[^>]+>", "", re.search(r'<div class="answer">(.*?)</div>', page, re.S)[1])
-    return text.replace("\xa0", " ").strip().split("\n")
+    return html.unescape(text).replace("\xa0", " ").strip().split("\n")
 
 
 def test_the_answer_is_computed_from_the_numbers(small):
-    ranking, positives, threshold = answer(render_fit_page(small))
+    ranking, threshold, _, positives = answer(render_fit_page(small))
     assert ranking.startswith("The model ranks well:")
     assert "unlabeled row in 80.0 % of pairs (70.0 to 90.0 %)." in ranking
-    assert positives == (
-        "About 60 of the 200 unlabeled rows are probably positive (30.0 %; 40 to 80 rows)."
-    )
-    assert threshold == (
-        "At the default threshold of 0.500, the model flags 70 unlabeled rows. Expect 68.6 % of "
-        "them to be positive (50.0 to 80.0 %), and 80.0 % of all positives to be found "
-        "(70.0 to 90.0 %)."
-    )
-
-
-def test_the_answer_says_what_ranking_would_be_against_negatives(small):
-    small["corrected_auc"] = {"value": 0.93, "se": 0.02, "low": 0.89, "high": 0.97}
-    ranking = answer(render_fit_page(small))[0]
-    assert ranking.startswith("The model ranks very well:")
     assert ranking.endswith("above a truly negative row in about 93.0 % (89.0 to 97.0 %).")
-    small["corrected_auc"] |= {"low": 0.83, "high": 1.03}
-    assert answer(render_fit_page(small))[0].endswith("in about 93.0 % (at least 83.0 %).")
+    assert threshold == (
+        "At the threshold 0.5 the model flags 70 unlabeled rows. It finds 80.0 % of all positives "
+        "(70.0 to 90.0 %). Of the flagged rows, 68.6 % are positive (50.0 to 80.0 %)."
+    )
+    assert positives == (
+        "About 60 of the 200 unlabeled rows are positive (30.0 %, 20.0 to 40.0 %, as given). By "
+        "the scores at most 50.0 % could be."
+    )
 
 
-def test_what_cannot_be_is_not_praised(small):
-    small["corrected_auc"] = {"value": 1.02, "se": 0.02, "low": 0.98, "high": 1.06}
-    ranking = answer(render_fit_page(small))[0]
-    assert ranking.startswith("The model ranks too well to be true:")
-    assert "this would be 102.0 %, which is impossible." in ranking
+def test_without_a_prior_the_answer_has_limits(bounded):
+    page = render_fit_page(bounded)
+    ranking, threshold, positives, _ = answer(page)
+    assert ranking.endswith(
+        "a truly negative row in 70.0 to 95.0 % (depending on the class prior)."
+    )
+    assert "Of the flagged rows, ≤ 68.6 % are positive" in threshold
+    assert positives.startswith(
+        "At most 100 of the 200 unlabeled rows are positive (50.0 %, with 95 % confidence)."
+    )
+    assert '<p data-when="bounds">' in page
+    assert '<p data-when="estimates" hidden>' in page
+    assert "35.0\xa0% by BBE and 32.0\xa0% by DEDPUL" in page
 
 
 def test_chance_is_called_chance(small):
@@ -221,16 +256,8 @@ def test_chance_is_called_chance(small):
 
 
 def test_the_worst_of_rankings_has_a_name(small):
-    small["corrected_auc"] = {"value": -0.1, "se": 0.1, "low": -0.3, "high": 0.1}
+    small["pu_auc"] |= {"value": 0.55, "low": 0.51}
     assert answer(render_fit_page(small))[0].startswith("The model ranks poorly:")
-
-
-def test_a_prior_that_was_given_has_no_interval(small):
-    small["prior"] |= {"used": 0.25, "from": "given"}
-    assert (
-        "About 50 of the 200 unlabeled rows are probably positive (25.0 %, as given)."
-        in answer(render_fit_page(small))[1]
-    )
 
 
 def test_problems_come_first_and_are_named_at_the_top(small):
@@ -300,10 +327,10 @@ def test_images_are_called_images(weighed, unit):
     assert not re.search(r"\b(rows?|pictures?|tables?)\b", " ".join(visible(page)))
 
 
+@pytest.mark.usefixtures("bounded")
 @pytest.mark.parametrize("kind", ["row", "image"])
 def test_sentences_are_short_and_use_one_word_for_one_thing(weighed, kind):
     small = weighed
-    small["corrected_auc"] = {"value": 1.02, "se": 0.02, "low": 0.98, "high": 1.06}
     small["history"] = [{"epoch": e, "L_U": 1 / e, "loss": 1 / e, "pu_auc": 0.7} for e in (1, 2)]
     small["importance"] = [{"column": "a", "drop": 0.1, "se": 0.01}]
     small["made"]["command"] = "mixpul fit"
@@ -554,9 +581,25 @@ def element(browser, selector):
 def shown(browser):
     """The readout as the page shows it."""
     return browser.run(
-        "Object.fromEntries([...document.querySelectorAll('[data-show]')]"
+        "Object.fromEntries([...document.querySelectorAll('[data-show]:not([data-at])')]"
         ".map(e => [e.dataset.show, e.textContent]))"
     )
+
+
+def type_prior(browser, percent):
+    browser.run(
+        f"(f => {{ f.value = '{percent}'; f.dispatchEvent(new Event('input')) }})"
+        "(document.getElementById('prior'))"
+    )
+
+
+def read_curve(browser):
+    """The points of the precision."""
+    path = browser.run(
+        "[...document.querySelectorAll('#threshold svg:has(.cursor) .line.series-2')]"
+        ".map(e => e.getAttribute('d'))"
+    )
+    return [float(number) for number in re.findall(r"[\d.]+", path[0])]
 
 
 def slide(browser, place):
@@ -566,22 +609,20 @@ def slide(browser, place):
     )
 
 
-def numbers_at(assessment, place):
-    """What the readout should say, by the formulas and not by the code under test."""
+def numbers_at(assessment, place, prior):
+    """What the readout should say for a given prior, by the formulas and not by the code."""
     curves, n = assessment["thresholds"], assessment["data"]["unlabeled"]
-    recall, precision, flagged = (
-        curves[name]["value"][place] for name in ("recall", "precision", "flagged")
-    )
-    positives = assessment["prior"]["used"] * n
+    recall, flagged = (curves[name]["value"][place] for name in ("recall", "flagged"))
+    found = min(prior * recall, flagged)
     return {
         "threshold": curves["threshold"][place],
         "recall": 100 * recall,
-        "precision": 100 * precision,
-        "f1": 100 * curves["f1"]["value"][place],
+        "precision": 100 * found / flagged if flagged else None,
+        "f1": 100 * 2 * found / (prior + flagged),
         "flagged": flagged * n,
-        "found": min(positives * recall, flagged * n),
-        "missed": positives * (1 - recall),
-        "false_alarms": flagged * n * (1 - precision),
+        "found": found * n,
+        "missed": (prior - found) * n,
+        "false_alarms": (flagged - found) * n,
     }
 
 
@@ -590,7 +631,7 @@ def as_number(text):
 
 
 def cost_at(assessment, place, alarm, miss):
-    numbers = numbers_at(assessment, place)
+    numbers = numbers_at(assessment, place, PRIOR)
     return alarm * numbers["false_alarms"] + miss * numbers["missed"]
 
 
@@ -608,20 +649,106 @@ def test_the_browser_reads_the_numbers_of_the_assessment(browser, page, assessme
     assert json.loads(found) == json.loads(json.dumps(assessment))
 
 
-@pytest.mark.parametrize("place", [0, 37, 100, 163, 199])
-def test_the_slider_shows_the_numbers_of_its_threshold(browser, page, assessment, place):
+@pytest.mark.parametrize("place", [0, 37, 100, 163])
+def test_a_typed_prior_shows_the_numbers_that_follow_from_it(browser, page, assessment, place):
     browser.open(page)
     slide(browser, place)
+    type_prior(browser, 100 * PRIOR)
     texts = shown(browser)
-    for name, value in numbers_at(assessment, place).items():
+    for name, value in numbers_at(assessment, place, PRIOR).items():
         close = {"threshold": 0.00051, "recall": 0.051, "precision": 0.051, "f1": 0.051}.get(
             name, 0.51
         )
         assert as_number(texts[name]) == pytest.approx(value, abs=close), name
-    for name in ("recall", "precision", "f1"):
-        low, high = texts[f"{name}_span"].split(" to ")
-        ends = [100 * assessment["thresholds"][name][end][place] for end in ("low", "high")]
-        assert [as_number(low), as_number(high)] == pytest.approx(ends, abs=0.051)
+
+
+def give_prior(assessment, prior):
+    """The same assessment as if the class prior had been given."""
+    data, curves = assessment["data"], assessment["thresholds"]
+    known = assessment["prior"] | {"source": "given", "value": prior}
+    shares = (np.array(curves[name]["value"]) for name in ("recall", "flagged"))
+    rates = (known, *shares, data["positives"], data["unlabeled"])
+    figures = {"precision": bound_precision(*rates), "f1": bound_f1(*rates)}
+    return assessment | {
+        "prior": known,
+        "corrected_auc": bound_auc(known, Estimate(**assessment["pu_auc"])),
+        "thresholds": curves
+        | to_plain(
+            {
+                name: {part: list(own) if part != "kind" else own for part, own in figure.items()}
+                for name, figure in figures.items()
+            }
+        ),
+    }
+
+
+def test_the_script_computes_what_python_computes_for_a_given_prior(browser, page, assessment):
+    given = give_prior(assessment, PRIOR)
+    browser.open(page)
+    type_prior(browser, 100 * PRIOR)
+    for place in range(0, 200, 7):
+        slide(browser, place)
+        assert shown(browser) == describe_threshold(given, place), place
+    told = describe_prior(given)
+    for name in ("auc", "positives", "prior"):
+        assert browser.texts(f"[data-tell={name}]") == [told[name]]
+    for one in list_suggestions(given, "rows"):
+        selector = f"tr[data-suggestion='{one.key}'] [data-show=precision]"
+        assert browser.texts(selector) == [one.shown["precision"]]
+    # And back: a page of the given prior, with the field emptied, has the limits of Python.
+    again = page.with_name("given.html")
+    again.write_text(render_fit_page(given), encoding="utf-8")
+    browser.open(again)
+    assert shown(browser)["precision"][0] != "≤"
+    type_prior(browser, "")
+    for place in range(0, 200, 23):
+        slide(browser, place)
+        assert shown(browser) == describe_threshold(assessment, place), place
+    assert browser.texts("[data-tell=auc]") == [describe_prior(assessment)["auc"]]
+    assert browser.complaints() == []
+
+
+def test_a_typed_prior_turns_limits_into_estimates_and_back(browser, page):
+    browser.open(page)
+    bounds, estimates = "p[data-when=bounds]", "p[data-when=estimates]"
+    before = read_curve(browser)
+    assert element(browser, bounds).is_displayed()
+    type_prior(browser, 100 * PRIOR)
+    assert element(browser, estimates).is_displayed()
+    assert not element(browser, bounds).is_displayed()
+    assert "estimates for this share" in element(browser, "#prior-said").text
+    assert read_curve(browser) != before
+    type_prior(browser, "")
+    assert element(browser, bounds).is_displayed()
+    assert shown(browser)["precision"].startswith("≤ ")
+    assert read_curve(browser) == pytest.approx(before, abs=0.11)
+
+
+@pytest.mark.parametrize(
+    ("typed", "words"), [("99.9", "speak against that: at most"), ("0", "between 0 and 100"),
+                         ("120", "between 0 and 100"), ("-3", "between 0 and 100")]
+)  # fmt: skip
+def test_an_impossible_prior_is_refused_and_the_limits_stay(browser, page, typed, words):
+    browser.open(page)
+    type_prior(browser, typed)
+    assert words in element(browser, "#prior-said").text.replace("\xa0", " ")
+    assert element(browser, "#prior").get_attribute("aria-invalid") == "true"
+    assert shown(browser)["precision"].startswith("≤ ")
+
+
+def test_without_a_prior_a_cost_is_a_span(browser, bounded, tmp_path):
+    path = tmp_path / "bounded.html"
+    path.write_text(render_fit_page(bounded), encoding="utf-8")
+    browser.open(path)
+    element(browser, "#alarm").send_keys("1")
+    element(browser, "#miss").send_keys("10")
+    # No row is positive: 70 false alarms. 100 are: 20 of them missed, or 30 beyond the 70 rows.
+    said = element(browser, "#cost").text
+    assert "costs between 70 and 300, depending on how many rows are positive." in said
+    assert not element(browser, "#go-cheapest").is_displayed()
+    type_prior(browser, 30)
+    assert "cost 142." in element(browser, "#cost").text  # 22 + 10 * 12
+    assert browser.complaints() == []
 
 
 def test_the_script_shows_the_texts_of_python_at_every_threshold(browser, page, assessment):
@@ -705,6 +832,7 @@ def test_typed_costs_show_the_expected_cost_and_the_cheapest_threshold(browser, 
     browser.open(page)
     place = 120
     slide(browser, place)
+    type_prior(browser, 100 * PRIOR)
     element(browser, "#alarm").send_keys("2.5")
     assert "Type both" in element(browser, "#cost").text
     element(browser, "#miss").send_keys("40")

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from scipy.stats import norm
+from scipy.stats import binom, norm
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import (
     accuracy_score,
@@ -21,6 +21,7 @@ from sklearn.model_selection import GridSearchCV, cross_val_score, cross_validat
 from sklearn.neighbors import KNeighborsClassifier
 
 from mixpul import datasets
+from mixpul._util.errors import MixpulError
 from mixpul.metrics import (
     Estimate,
     PURates,
@@ -45,7 +46,9 @@ from mixpul.metrics import (
     pu_report,
     pu_scorer,
     pu_zero_one_risk,
+    recall_threshold,
 )
+from mixpul.metrics.thresholds import count_positives_needed, find_recall_depth
 
 POSITIVE = np.array([0.9, 0.8, 0.55, 0.7, 0.4])
 UNLABELED = np.array([0.85, 0.6, 0.3, 0.2, 0.1, 0.5, 0.45, 0.05])
@@ -144,13 +147,30 @@ def test_an_uncertain_prior_widens_the_interval_by_its_slope():
     assert uncertain.se == pytest.approx(np.hypot(0.174801, 0.533333 * 0.1), abs=1e-6)
 
 
-def test_the_interval_is_the_normal_one_and_is_not_clipped():
-    value, se, low, high = quiet_interval(LABELS, SCORES, prior=0.25)
-    assert (low, high) == pytest.approx((value - 1.959964 * se, value + 1.959964 * se), abs=1e-6)
-    assert high > 1
-    narrow = quiet_interval(LABELS, SCORES, prior=0.25, level=0.5)
-    assert narrow.high - narrow.value == pytest.approx(0.674490 * se, abs=1e-6)
+def test_the_interval_is_the_normal_one_of_the_log_odds():
+    # logit(.8) = 1.386294; .131101 / (.8 * .2) = .819381; 1.386294 -+ 1.959964 * .819381
+    plain = quiet_interval(LABELS, SCORES)
+    assert (plain.low, plain.high) == pytest.approx((0.445304, 0.952229), abs=1e-5)
+    # The correction of these ends: (end - .125) / .75, and 1 where it exceeds 1.
+    corrected = quiet_interval(LABELS, SCORES, prior=0.25)
+    assert (corrected.low, corrected.high) == pytest.approx((0.427072, 1.0), abs=1e-5)
+    narrow = quiet_interval(LABELS, SCORES, level=0.5)
+    assert plain.low < narrow.low < narrow.value < narrow.high < plain.high
     assert isinstance(narrow, Estimate)
+
+
+@settings(max_examples=100, deadline=None)
+@given(labels_and_scores(least=2), st.floats(0, 0.9), st.floats(0, 0.3))
+def test_the_interval_never_leaves_0_to_1(case, prior, prior_se):
+    found = quiet_interval(*case, prior=prior, prior_se=prior_se)
+    assert 0 <= found.low <= found.high <= 1
+
+
+def test_a_perfect_ranking_of_few_rows_is_not_certain():
+    # Wilson's interval of 10 out of 10: 1 / (1 + 1.959964^2 / 10)
+    found = quiet_interval([1] * 10 + [0] * 40, [1.0] * 10 + [0.0] * 40)
+    assert (found.value, found.se, found.high) == (1, 0, 1)
+    assert found.low == pytest.approx(0.722467, abs=1e-6)
 
 
 @settings(max_examples=200, deadline=None)
@@ -813,11 +833,24 @@ def test_the_report_says_that_few_positives_tell_little():
     assert any("9 labeled positives" in sentence for sentence in report["warnings"])
 
 
-def test_the_report_writes_none_for_infinity():
+def test_the_report_has_no_precision_where_no_row_is_flagged():
     labels, predicted = masks(20, 20, 0, 50)
     report = pu_report(labels, predicted - 0.5, prior=0.3)
-    assert report["metrics"]["precision"]["value"] is None
+    assert report["metrics"]["precision"] == dict.fromkeys(Estimate._fields)
     assert any("precision is inf" in sentence for sentence in report["warnings"])
+    nothing = pu_report(labels, predicted, threshold=2, prior=0.3)
+    assert nothing["metrics"]["precision"]["value"] is None
+    assert nothing["metrics"]["recall"]["value"] == 0
+
+
+def test_the_report_shows_no_impossible_number():
+    labels, scores, _ = fair_case()
+    report = pu_report(labels, scores, prior=0.9)
+    assert any("corrected AUC is " in sentence for sentence in report["warnings"])
+    for name, entry in report["metrics"].items():
+        least = -1 if name == "matthews_corrcoef" else 0
+        most = np.inf if name == "lee_liu" else 1
+        assert all(least <= entry[part] <= most for part in ("value", "low", "high")), name
 
 
 def test_the_report_checks_the_calibration_that_can_be_checked():
@@ -856,3 +889,48 @@ class TestBalancedThreshold:
     def test_other_labels(self):
         cut = balanced_threshold(["a", "b", "b"], [2.0, 1.0, 1.0], pos_label="a")
         assert cut == 1.5
+
+
+# -- a threshold with a promise -------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("n", "depth"), [(30, 1), (50, 2), (100, 5), (200, 13), (28, 0), (29, 1)])
+def test_the_depth_of_a_promised_recall(n, depth):
+    assert find_recall_depth(n, 0.9) == depth
+    # By the binomial: fewer than `depth` of n positives among the lowest tenth is unlikely.
+    assert depth == 0 or binom.cdf(depth - 1, n, 0.1) <= 0.05
+    assert binom.cdf(depth, n, 0.1) > 0.05
+
+
+@pytest.mark.parametrize("recall", [0.05, 0.5, 0.8, 0.9, 0.95, 0.99, 0.999])
+def test_the_number_of_positives_needed_is_the_least_that_works(recall):
+    n = count_positives_needed(recall)
+    assert find_recall_depth(n, recall) >= 1
+    assert n == 1 or find_recall_depth(n - 1, recall) == 0
+
+
+def test_the_promised_recall_is_kept_19_times_out_of_20():
+    random = np.random.default_rng(1000)
+    kept = []
+    for _ in range(400):
+        scores = random.random(60).astype(np.float32)  # the recall above t is 1 - t
+        threshold = recall_threshold(np.repeat([1, 0], [40, 20]), scores, 0.8)
+        kept.append(1 - threshold >= 0.8)
+    assert 0.93 < np.mean(kept) < 1
+
+
+def test_the_score_that_promises_is_itself_above_the_threshold():
+    scores = np.append(np.linspace(0.1, 0.9, 50), np.zeros(10)).astype(np.float32)
+    threshold = recall_threshold(np.repeat([1, 0], [50, 10]), scores)
+    assert (scores[:50] > threshold).sum() == 49
+    assert scores[0] <= threshold < scores[1]
+    tied = recall_threshold(np.repeat([1, 0], [50, 10]), np.full(60, 0.25))
+    assert tied < 0.25
+
+
+def test_too_few_positives_are_told_how_many_it_takes():
+    labels = np.repeat([1, 0], [12, 50])
+    with pytest.raises(MixpulError, match=r"at least 0.9 .* 95 % .* from 29 labeled.*there are 12"):
+        recall_threshold(labels, np.arange(62.0))
+    with pytest.raises(ValueError, match="recall must be a share"):
+        recall_threshold(labels, np.arange(62.0), 1.0)

@@ -479,13 +479,33 @@ def test_what_is_no_prior_is_refused(prior):
         resolve_prior(prior, ROWS, LABELS)
 
 
-def test_the_largest_prior_is_a_ratio_of_tails_with_a_band():
-    positive, unlabeled = np.full(200, 1.0), np.repeat([1.0, 0.0], [30, 70])
-    error = np.sqrt(np.log(2 / 0.05) / 2)
-    expected = (0.3 + error / 10) / (1 - error / np.sqrt(200))
-    assert np.isclose(largest_prior(positive, unlabeled), expected)
-    assert largest_prior(positive, unlabeled, level=0.99) > expected
-    assert largest_prior([1.0, 2.0], unlabeled) == 1  # two positives tell nothing
+def test_the_largest_prior_of_separate_classes_follows_from_chance_alone():
+    # All 20 unlabeled rows that look positive are below the k-th of n positives only by chance.
+    unlabeled = np.repeat([1.0, 0.0], [20, 80])
+    limits = [largest_prior(np.full(n, 1.0), unlabeled) for n in (5, 20, 80, 320)]
+    assert limits == sorted(limits, reverse=True)
+    # With n positives, all above, K hidden ones would leave K - 20 below them all. With many
+    # positives that never happens, and with 5 it does by chance: (.05)^(1/5) = .55 of K are above.
+    assert limits[-1] == pytest.approx(0.21, abs=0.011)
+    assert 0.3 < limits[0] < 0.5
+    assert largest_prior(np.full(20, 1.0), unlabeled, level=0.999) > limits[1]
+    assert largest_prior([1.0, 2.0], np.linspace(0, 3, 100)) == 1  # two positives tell nothing
+
+
+def test_the_largest_prior_is_above_the_truth_as_often_as_it_says():
+    n_labeled = 20
+    # Classes that do not overlap are the hardest case: there the limit has no other slack.
+    random = np.random.default_rng(1000)
+    covered = []
+    for _ in range(80):
+        scores = random.normal(size=n_labeled + 60)
+        unlabeled = np.concatenate([scores[n_labeled:], np.full(140, -99.0)])
+        covered.append(largest_prior(scores[:n_labeled], unlabeled) >= 0.3)
+    assert 0.9 <= np.mean(covered) < 1
+
+
+def test_the_largest_prior_sees_only_the_order_of_scores():
+    assert largest_prior(SCORE_P, SCORE_U) == largest_prior(np.exp(SCORE_P), np.exp(SCORE_U))
 
 
 def test_the_largest_prior_is_above_the_truth_and_below_nonsense():
@@ -496,7 +516,7 @@ def test_a_prior_is_contradicted_by_scores_or_not():
     scores, is_positive = np.concatenate([SCORE_P, SCORE_U]), LABELS == 1
     warn_if_impossible(0.4, scores, is_positive)
     warn_if_impossible(0.9, np.full(800, np.nan), is_positive)
-    with pytest.warns(UserWarning, match="contradict prior=0.9.* at most 0.5"):
+    with pytest.warns(UserWarning, match="contradict prior=0.9.* at most 0.4"):
         warn_if_impossible(0.9, scores, is_positive)
 
 

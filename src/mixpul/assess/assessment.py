@@ -19,25 +19,20 @@ from mixpul._util.progress import progress_bar
 from mixpul._util.validation import check_negative, split_labels
 from mixpul.assess._warnings import record_warnings
 from mixpul.assess.checks import Check, run_checks
-from mixpul.assess.intervals import estimate_auc
-from mixpul.assess.models import list_networks, write_settings
+from mixpul.assess.claims import Claims, make_claims
+from mixpul.assess.models import hand_on_prior, list_networks, write_settings
 from mixpul.assess.out_of_fold import N_FOLDS, OutOfFold, fit_on_all_rows, score_out_of_fold
-from mixpul.assess.priors import estimate_priors
+from mixpul.assess.priors import check_given_prior
 from mixpul.assess.rows import Rows, check_rows, prepare_rows
 from mixpul.assess.source import Source
-from mixpul.assess.thresholds import (
-    compute_curves,
-    compute_histogram,
-    find_recall_threshold,
-    suggest_thresholds,
-)
+from mixpul.assess.thresholds import compute_histogram
 from mixpul.base import PUClassifier
 from mixpul.metrics import Estimate, learn_density_ratio
 
 __all__ = ["Assessment", "assess"]
 
-# Steps of the judging that a progress bar shows: two priors, curves, checks.
-N_STEPS = 4
+# Steps of the judging that a progress bar shows: claims, checks.
+N_STEPS = 2
 
 
 @dataclass(frozen=True)
@@ -61,15 +56,19 @@ class Assessment:
     prior : dict
         The class prior, which is the share of positives among the unlabeled rows: what
         `mixpul.assess.priors.estimate_priors` returns.
-    corrected_auc : Estimate or None
-        AUC against true negatives; None if the prior leaves no negatives.
+    corrected_auc : dict
+        AUC against true negatives: ``"kind"``, ``"value"``, ``"low"`` and ``"high"``. If the
+        kind is ``"at most"``, it lies between ``"low"`` and ``"value"``.
     thresholds : dict
         200 times a ``"threshold"``, and at each the ``"recall"``, the ``"flagged"`` share of the
         unlabeled rows, the ``"precision"`` and ``"f1"``, as ``"value"``, ``"low"`` and ``"high"``.
-        Precision and F1 are at most 1; where no row is flagged the precision is 1, from 0 to 1.
+        The last two also have a ``"kind"``: ``"at most"`` if the class prior is not known, else
+        ``"estimate"``. Where no row is flagged the precision is None.
     suggested : dict
-        Thresholds to choose from: ``"default"``, ``"prior"`` (flags as many rows as there should
-        be positives), ``"recall_90"`` (finds nine positives out of ten), ``"f1"`` (the best F1).
+        Thresholds to choose from, by names that `mixpul predict --threshold` takes: ``"0.5"``,
+        ``"prior"`` (flags as many rows as there are positives, by `prior`), ``"f1"`` (the best
+        F1, by the same), ``"recall>=0.9"`` (finds nine positives out of ten with 95 % confidence;
+        only there with 29 labeled positives or more).
     histogram : dict
         Shares of the positives and of the unlabeled rows in bins of the score.
     top, bottom : list of dict
@@ -103,7 +102,7 @@ class Assessment:
     folds: int
     pu_auc: Estimate
     prior: dict[str, Any]
-    corrected_auc: Estimate | None
+    corrected_auc: dict[str, Any]
     thresholds: dict[str, Any]
     suggested: dict[str, float]
     histogram: dict[str, list[float]]
@@ -130,6 +129,8 @@ def assess(
     *,
     source: Source | None = None,
     ids: Sequence[Any] | None = None,
+    prior: float | None = None,
+    prior_interval: tuple[float, float] | None = None,
     n_folds: int = N_FOLDS,
     random_state: int = 0,
     verbose: int = 0,
@@ -158,6 +159,13 @@ def assess(
         Where the rows come from; the assessment passes it on.
     ids : sequence, optional
         What to call the rows; by default their numbers from 1.
+    prior : float in (0, 1), optional
+        The class prior, where it is known: the share of positives among the unlabeled rows.
+        Without it precision, F1 and the AUC against negatives are bounds; with it, estimates.
+        Methods that take a prior get it. One that the rows speak against is refused.
+    prior_interval : tuple of two floats, optional
+        Ends between which the class prior lies, such as (0.03, 0.06); the intervals of what
+        rests on it become wider. Without `prior` the middle is taken.
     n_folds : int, default=5
         Folds for methods that have no out-of-fold scores of their own.
     random_state : int, default=0
@@ -188,15 +196,19 @@ def assess(
     """
     start = time.perf_counter()
     source = source or Source()
+    # Before anything is fitted: a wrong number should not cost the time of a fit.
+    check_given_prior(prior, prior_interval)
+    known = {"prior": prior, "prior_interval": prior_interval}
     with record_warnings() as raised:
         _, labeled = split_labels(is_positive)
         rows = prepare_rows(model, X, labeled, random_state)
         is_negative = check_negative(negative, labeled)
         check_rows(labeled[~is_negative], labeled[~is_negative])
+        hand_on_prior(rows.classifier, prior, prior_interval)
         whole = _learn(rows, labeled, is_negative, n_folds, random_state, verbose, on_fitted)
         rows, labeled, fitted, ids = _leave_out(is_negative, rows, labeled, whole, ids)
-        judged = _judge(rows, labeled, fitted, random_state, verbose)
-    _enable_probabilities(fitted, labeled, judged.prior)
+        judged = _judge(rows, labeled, fitted, known, random_state, verbose)
+    _enable_probabilities(fitted, labeled, judged.claims.prior)
     top, bottom = rows.list_extremes(labeled, fitted, ids, judged.importance)
     return Assessment(
         model=rows.model,
@@ -206,11 +218,11 @@ def assess(
         settings=write_settings(fitted.classifier),
         seed=random_state,
         folds=int(fitted.folds.max()) + 1,
-        pu_auc=judged.pu_auc,
-        prior=judged.prior,
-        corrected_auc=judged.corrected_auc,
-        thresholds=judged.curves,
-        suggested=judged.suggested,
+        pu_auc=judged.claims.pu_auc,
+        prior=judged.claims.prior,
+        corrected_auc=judged.claims.corrected_auc,
+        thresholds=judged.claims.curves,
+        suggested=judged.claims.suggested,
         histogram=compute_histogram(labeled, fitted.shares),
         top=top,
         bottom=bottom,
@@ -262,48 +274,34 @@ def _enable_probabilities(
 ) -> None:
     """Store in the classifier what `predict_proba` needs to return probabilities."""
     fitted.classifier.density_ratio_ = learn_density_ratio(is_positive, fitted.scores)
-    fitted.classifier.class_prior_ = {"value": float(prior["used"]), "source": "estimated"}
+    # Of an unknown prior the limit, so that probabilities are limits, too.
+    value = prior["upper"] if prior["source"] == "estimated" else prior["value"]
+    fitted.classifier.class_prior_ = {"value": float(value), "source": prior["source"]}
 
 
 class _Judged(NamedTuple):
     """Parts of an `Assessment` that take time to find out, and columns that leak, in words."""
 
-    pu_auc: Estimate
-    prior: dict[str, Any]
-    corrected_auc: Estimate
-    curves: dict[str, Any]
-    suggested: dict[str, float]
+    claims: Claims
     importance: list[dict[str, Any]]
     leaks: list[str]
     checks: list[Check]
 
 
 def _judge(
-    rows: Rows, is_positive: NDArray[np.bool_], fitted: OutOfFold, seed: int, verbose: int
-) -> _Judged:
+    rows: Rows, is_positive: NDArray[np.bool_], fitted: OutOfFold, known: dict[str, Any],
+    seed: int, verbose: int,
+) -> _Judged:  # fmt: skip
     # One generator for all: the order of the draws is part of what a seed means.
     random = np.random.default_rng(seed)
-    logits, scores = fitted.scores.astype(np.float64), fitted.shares
     with progress_bar(N_STEPS + rows.n_steps, "Judging", verbose, "steps") as advance:
-        prior = estimate_priors(logits, is_positive, random, advance)
-        # The value that leaves a row of each class, with the error of the plain estimate.
-        used = prior[prior["from"]]._replace(value=prior["used"])
-        evidence = rows.gather_evidence(is_positive, fitted, random, advance)
-        suggested = suggest_thresholds(is_positive, scores, used.value)
-        curves = compute_curves(is_positive, scores, used, suggested, random)
-        # Read off the curve, so that it is one of its points like the other suggestions.
-        recall = curves["recall"]["value"]
-        suggested["recall_90"] = find_recall_threshold(curves["threshold"], recall, 0.9)
+        claims = make_claims(is_positive, fitted.scores, **known)
         advance({})
-        checks = run_checks(is_positive, fitted, prior, evidence, rows.unit)
+        evidence = rows.gather_evidence(is_positive, fitted, random, advance)
+        checks = run_checks(is_positive, fitted, claims.prior, evidence, rows.unit)
         advance({})
     return _Judged(
-        # By logits: in single precision all shares above a logit of 17 are 1, and tie.
-        pu_auc=estimate_auc(is_positive, logits),
-        prior=prior,
-        corrected_auc=estimate_auc(is_positive, logits, used.value, used.se),
-        curves=curves,
-        suggested=suggested,
+        claims=claims,
         importance=evidence.importance if evidence else [],
         leaks=[str(leak) for leak in evidence.leaks] if evidence else [],
         checks=checks,

@@ -5,7 +5,7 @@ import json
 import os
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Any
 
@@ -21,9 +21,11 @@ from mixpul._util.json_values import to_plain
 from mixpul._util.progress import progress_bar
 from mixpul._util.random import number_folds
 from mixpul._util.validation import check_negative, split_labels, write_recipe
+from mixpul.assess.figures import bound_auc
 from mixpul.assess.intervals import estimate_auc, estimate_auc_difference
-from mixpul.assess.models import choose_methods
+from mixpul.assess.models import choose_methods, hand_on_prior
 from mixpul.assess.out_of_fold import N_FOLDS, cross_validate
+from mixpul.assess.priors import Interval, check_given_prior, estimate_priors
 from mixpul.assess.rows import check_rows
 from mixpul.base import PUClassifier
 from mixpul.metrics import Estimate
@@ -41,7 +43,8 @@ class Comparison:
     ----------
     methods : list of dict
         For each method its name, the PU-AUC of its out-of-fold scores (`pu_auc`), how far it is
-        `behind` the best one (Estimates), and the `seconds` of one fit; or its `failure`.
+        `behind` the best one (Estimates), and the `seconds` of one fit; or its `failure`. With a
+        known prior also its AUC against negatives (`corrected_auc`, as in `Assessment`).
     recommended : str or None
         The method with the highest PU-AUC; None if all failed.
     sure : float or None
@@ -49,6 +52,8 @@ class Comparison:
     text : str
         The recommendation in words.
     folds, seed : int
+    prior : dict or None
+        The class prior that was given, as in `Assessment`.
     """
 
     methods: list[dict[str, Any]]
@@ -57,6 +62,7 @@ class Comparison:
     text: str
     folds: int
     seed: int
+    prior: dict[str, Any] | None = None
 
     def to_dict(self) -> dict[str, Any]:
         """Return everything, ready for `json.dumps`."""
@@ -70,6 +76,8 @@ def compare(
     *,
     table: TableInput | None = None,
     folder: str | os.PathLike | None = None,
+    prior: float | None = None,
+    prior_interval: Interval | None = None,
     n_folds: int = N_FOLDS,
     random_state: int = 0,
     verbose: int = 0,
@@ -94,6 +102,8 @@ def compare(
         Where to keep the scores of each method, one file per method. A comparison that was
         stopped goes on where it stopped, and a method that failed is tried again. A network given
         as a function is known by the name of the function: delete the file if you change its body.
+    prior, prior_interval : optional
+        The class prior, where it is known, as in `assess`: methods that take a prior get it.
     n_folds : int, default=5
     random_state : int, default=0
         Seed of the folds, and of the methods that have none.
@@ -124,6 +134,8 @@ def compare(
     others = ~is_negative
     check_rows(labeled[others], labeled[others])
     chosen = choose_methods(methods, random_state)
+    for classifier in chosen.values():
+        hand_on_prior(classifier, prior, prior_interval)
     rows = clone(table or TableInput()).fit_transform(frame)
     folds = number_folds(labeled, n_folds, random_state, is_negative)
     # Whatever the scores depend on besides the method: rows as prepared, labels, folds.
@@ -146,7 +158,17 @@ def compare(
                 if keeper:
                     keeper.write(name, record)
             records.append(record)
-    return _rank_methods(records, labeled, others, n_parts, random_state)
+    ranked = _rank_methods(records, labeled, others, n_parts, random_state)
+    if ranked.recommended is None or check_given_prior(prior, prior_interval) is None:
+        return ranked
+    scores = {r["method"]: r["scores"] for r in records if "failure" not in r}
+    # The best method's scores rule out most: they are what the prior is compared with.
+    best = np.array(scores[ranked.recommended])[others]
+    known = estimate_priors(best, labeled[others], prior=prior, prior_interval=prior_interval)
+    for entry in ranked.methods:
+        if entry["pu_auc"] is not None:
+            entry["corrected_auc"] = bound_auc(known, entry["pu_auc"])
+    return replace(ranked, prior=known)
 
 
 class _Keeper:

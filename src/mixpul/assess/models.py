@@ -1,6 +1,7 @@
 """Which classifier is fitted: a method by name, or a copy of a user's own, with a seed."""
 
 from collections.abc import Iterable, Mapping, Sequence
+from numbers import Real
 from typing import Any
 
 from sklearn.base import BaseEstimator, clone
@@ -9,6 +10,7 @@ from sklearn.pipeline import Pipeline, make_pipeline
 from mixpul._names import METHODS
 from mixpul._util.errors import MixpulError
 from mixpul._util.random import seed_parts
+from mixpul.assess.priors import check_given_prior
 from mixpul.base import PUClassifier
 from mixpul.images.defaults import SETTINGS_BY_METHOD, count_image_epochs
 from mixpul.tables import TableInput
@@ -17,6 +19,7 @@ __all__ = [
     "choose_image_classifier",
     "choose_methods",
     "choose_pipeline",
+    "hand_on_prior",
     "list_networks",
     "write_settings",
 ]
@@ -66,6 +69,16 @@ def choose_methods(
     if not names:
         raise MixpulError(f"Name at least one method of {', '.join(METHODS)}.")
     return {name: METHODS[name](random_state=seed) for name in names}
+
+
+def hand_on_prior(
+    classifier: Any, prior: float | None, interval: tuple[float, float] | None = None
+) -> None:
+    """Tell a method that takes a class prior the one that is known, unless it has a number."""
+    known = check_given_prior(prior, interval)
+    own = classifier.get_params(deep=False)
+    if known is not None and "prior" in own and not isinstance(own["prior"], Real):
+        classifier.set_params(prior=known[0])
 
 
 def write_settings(classifier: Any) -> dict[str, Any]:

@@ -1,42 +1,61 @@
 """How thresholds are suggested, and what is to be expected at each of many of them."""
 
-import math
 import warnings
+from bisect import bisect_right
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from mixpul.assess.intervals import bound_draws, bound_share
-from mixpul.metrics import Estimate, PURates, best_threshold, prior_threshold
-from mixpul.metrics.intervals import resample_prior
-from mixpul.metrics.thresholds import list_thresholds
+from mixpul._util.errors import MixpulError
+from mixpul.assess.figures import bound_f1, bound_precision
+from mixpul.assess.intervals import bound_share
+from mixpul.metrics import best_threshold, prior_threshold, recall_threshold
+from mixpul.metrics.thresholds import (
+    explain_few_for_recall,
+    find_recall_depth,
+    list_thresholds,
+    step_below,
+)
 
 __all__ = [
+    "PROMISE",
+    "PROMISED_RECALL",
     "compute_curves",
     "compute_histogram",
+    "find_promised_threshold",
     "find_recall_threshold",
+    "list_lowest_positives",
     "suggest_thresholds",
 ]
 
-N_BOOTSTRAP = 1000
 N_THRESHOLDS = 200
 # Thresholds at every 2 % of recall, and at every 2 % of the unlabeled rows.
 N_STEPS = 50
 N_BINS = 40
+# Scores of positives that a model file keeps.
+MOST_KEPT = 10_000
+# The recall that a suggestion promises, and the name of that suggestion.
+PROMISED_RECALL = 0.9
+PROMISE = f"recall>={PROMISED_RECALL}"
 
 
 def suggest_thresholds(
     is_positive: NDArray[np.bool_], scores: NDArray[np.float32], prior: float
 ) -> dict[str, float]:
-    """Return the default threshold, the one that fits the class prior, and that of the best F1."""
+    """Return thresholds by the names that can be typed for them.
+
+    ``"recall>=0.9"`` is only there with enough labeled positives to promise it.
+    """
     with warnings.catch_warnings():
         # They warn of ties and impossible values, which the curves show anyway.
         warnings.simplefilter("ignore", UserWarning)
         by_prior = prior_threshold(is_positive, scores, prior)
         by_f1 = best_threshold(is_positive, scores, prior, metric="f1")
-    suggested = {"default": 0.5, "prior": by_prior, "f1": by_f1}
+    suggested = {"0.5": 0.5, "prior": by_prior, "f1": by_f1}
+    if find_recall_depth(int(is_positive.sum()), PROMISED_RECALL):
+        suggested[PROMISE] = recall_threshold(is_positive, scores, PROMISED_RECALL)
     # A threshold below all scores is -inf, which a slider and JSON do not have.
     return {name: min(max(threshold, 0.0), 1.0) for name, threshold in suggested.items()}
 
@@ -68,50 +87,77 @@ def find_recall_threshold(
     return max((threshold for threshold, found in points if found >= wanted), default=0.0)
 
 
+def list_lowest_positives(
+    is_positive: NDArray[np.bool_], scores: NDArray[np.float32]
+) -> dict[str, Any]:
+    """Return what a model file keeps to promise any recall later.
+
+    The scores of the labeled positives in order, each with its ``"depth"``: how many are as low.
+    Of very many positives only some are kept.
+    """
+    positive = np.sort(scores[is_positive])
+    depths = np.unique(np.linspace(1, len(positive), MOST_KEPT).round().astype(int))
+    return {
+        "positives": len(positive),
+        "depth": depths.tolist(),
+        "score": [float(score) for score in positive[depths - 1]],
+    }
+
+
+def find_promised_threshold(lowest: Mapping[str, Any], recall: float) -> float:
+    """Return the threshold that promises a recall, from what `list_lowest_positives` returned.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mixpul.assess.thresholds import find_promised_threshold, list_lowest_positives
+    >>> scores = np.linspace(0, 1, 50, dtype=np.float32)
+    >>> lowest = list_lowest_positives(np.ones(50, dtype=bool), scores)
+    >>> round(find_promised_threshold(lowest, 0.8), 3)  # just below the 6th lowest of 50
+    0.102
+    """
+    depth = find_recall_depth(lowest["positives"], recall)
+    if depth == 0:
+        raise MixpulError(explain_few_for_recall(lowest["positives"], recall))
+    # Of those kept the last one that is not too deep: it keeps the promise as well.
+    return step_below(lowest["score"][bisect_right(lowest["depth"], depth) - 1])
+
+
 def compute_curves(
     is_positive: NDArray[np.bool_],
     scores: NDArray[np.float32],
-    prior: Estimate,
+    prior: Mapping[str, Any],
     suggested: Mapping[str, float],
-    random: np.random.Generator,
 ) -> dict[str, Any]:
     """Return recall, flagged share, precision and F1 at 200 thresholds, each with a band.
 
-    The thresholds divide the rows into groups. A resample of the rows is a multinomial draw of
-    the sizes of these groups, so it costs the same for any number of rows, and yields all
-    points of a curve together.
+    Precision and F1 are bounds unless the prior, which `estimate_priors` describes, was given.
     """
     thresholds = _place_thresholds(is_positive, scores, suggested)
-    counts = [
-        np.bincount(np.searchsorted(thresholds, scores[kind]), minlength=len(thresholds) + 1)
-        for kind in (is_positive, ~is_positive)
-    ]
     # A score equal to a threshold is not above it, as at prediction.
-    recall, flagged = (_share_above(count) for count in counts)
-    drawn_recall, drawn_flagged = (
-        _share_above(random.multinomial(count.sum(), count / count.sum(), N_BOOTSTRAP))
-        for count in counts
+    recall, flagged = (
+        1 - np.searchsorted(np.sort(scores[kind]), thresholds, side="right") / kind.sum()
+        for kind in (is_positive, ~is_positive)
     )
-    # A beta distribution of a share cannot have a larger standard deviation than that.
-    se = min(prior.se, 0.99 * math.sqrt(prior.value * (1 - prior.value)))
-    priors = np.asarray(resample_prior(prior.value, se, N_BOOTSTRAP, random)).reshape(-1, 1)
-    rates = PURates(recall, flagged, prior.value)
-    drawn = PURates(drawn_recall, drawn_flagged, priors)
-    n_positive, n_unlabeled = (int(count.sum()) for count in counts)
-    precision = bound_draws(_clip(rates.precision), _clip(drawn.precision))
-    # Where nothing is flagged nothing is known of the precision: 1, but anything from 0 to 1.
-    for name, value in {"value": 1.0, "low": 0.0, "high": 1.0}.items():
-        precision[name] = np.where(flagged == 0, value, precision[name])
+    n_positive, n_unlabeled = int(is_positive.sum()), int((~is_positive).sum())
+    rates = (prior, recall, flagged, n_positive, n_unlabeled)
     curves = {
         "recall": bound_share(recall, n_positive),
         "flagged": bound_share(flagged, n_unlabeled),
-        "precision": precision,
-        "f1": bound_draws(_clip(rates.f1), _clip(drawn.f1)),
+        "precision": bound_precision(*rates),
+        "f1": bound_f1(*rates),
     }
     return {"threshold": thresholds.tolist()} | {
-        name: {part: numbers.tolist() for part, numbers in curve.items()}
+        name: {part: _list_known(numbers) for part, numbers in curve.items()}
         for name, curve in curves.items()
     }
+
+
+def _list_known(numbers: Any) -> Any:
+    """Return an array as a list with None for NaN; words as they are."""
+    if isinstance(numbers, str):
+        return numbers
+    return [None if np.isnan(number) else float(number) for number in numbers]
 
 
 def _place_thresholds(
@@ -128,17 +174,6 @@ def _place_thresholds(
     chosen = np.concatenate([np.clip(by_recall, 0, 1), by_rows, list(suggested.values()), by_score])
     # Rounded as scores are: a row is above a threshold here exactly if it is at prediction.
     return np.sort(chosen.astype(np.float32)).astype(np.float64)
-
-
-def _share_above(counts: NDArray) -> NDArray[np.float64]:
-    """Return shares of the rows above each threshold, from numbers of rows between thresholds."""
-    from_above = np.cumsum(counts[..., ::-1], axis=-1)[..., ::-1]
-    return from_above[..., 1:] / from_above[..., :1]
-
-
-def _clip(values: Any) -> NDArray[np.float64]:
-    """Keep precision and F1 within [0, 1]; chance or too high a prior takes them beyond."""
-    return np.clip(values, 0.0, 1.0)
 
 
 def compute_histogram(is_positive: NDArray[np.bool_], scores: NDArray) -> dict[str, list[float]]:

@@ -10,7 +10,9 @@ from rich.console import Console
 
 __all__ = [
     "choose_verbosity",
+    "format_auc",
     "format_interval",
+    "format_prior",
     "format_weights",
     "note",
     "note_skipped",
@@ -54,6 +56,27 @@ def format_interval(estimate: Any) -> str:
         for name in ("value", "low", "high")
     )
     return f"{value} ({low} to {high})"
+
+
+def format_prior(prior: Mapping[str, Any]) -> str:
+    """Return what is known of the class prior as text.
+
+    >>> format_prior({"source": "estimated", "upper": 0.42})
+    'at most 0.420 (95 % confidence)'
+    """
+    if prior["source"] == "estimated":
+        return f"at most {prior['upper']:.3f} (95 % confidence)"
+    source = f"{prior['source']}; the scores allow at most {prior['upper']:.3f}"
+    if prior["low"] is None:
+        return f"{prior['value']:.3g} ({source})"
+    return f"{prior['value']:.3g}, {prior['low']:.3g} to {prior['high']:.3g} ({source})"
+
+
+def format_auc(auc: Mapping[str, Any]) -> str:
+    """Return the AUC against negatives as text: between two ends, or estimated."""
+    if auc["kind"] == "at most":
+        return f"{auc['low']:.3f} to {auc['value']:.3f}, by the class prior"
+    return format_interval(auc)
 
 
 def format_weights(leaderboard: Iterable[Mapping[str, Any]]) -> str:

@@ -14,9 +14,12 @@ from mixpul import save
 from mixpul._util.files import write_whole
 from mixpul.assess import Assessment, Source, assess
 from mixpul.assess.checks import VERDICTS, Verdict
+from mixpul.assess.thresholds import PROMISE, PROMISED_RECALL, list_lowest_positives
 from mixpul.cli._messages import (
     choose_verbosity,
+    format_auc,
     format_interval,
+    format_prior,
     format_weights,
     note,
     print_json,
@@ -24,7 +27,8 @@ from mixpul.cli._messages import (
     speak_warnings,
 )
 from mixpul.cli._outputs import explain_full_disk
-from mixpul.cli.options import FitOutputs
+from mixpul.cli.options import FitOutputs, KnownPrior
+from mixpul.metrics.thresholds import explain_few_for_recall
 from mixpul.pages.thresholds import find_nearest
 
 __all__ = ["assess_and_save", "show_results", "write_page"]
@@ -40,6 +44,7 @@ def assess_and_save(
     negative: NDArray[np.bool_] | None = None,
     ids: Sequence[Any] | None,
     source: Source,
+    known: KnownPrior,
     seed: int,
     path: Path,
     info: dict[str, Any],
@@ -65,13 +70,15 @@ def assess_and_save(
                 is_positive,
                 source=source,
                 ids=ids,
+                **known._asdict(),
                 random_state=seed,
                 verbose=choose_verbosity(),
                 on_fitted=save_at_once,
                 negative=negative,
             )
         with explain_full_disk(f"The assessment in {str(path)!r}", "Make room."):
-            save(found.model, path, info=info | _describe_fit(found.to_dict()))
+            lowest = list_lowest_positives(is_positive, found.scores)
+            save(found.model, path, info=info | _describe_fit(found.to_dict(), lowest))
     # Ctrl-C included: whoever stops the assessment should know that the model is there.
     except BaseException:
         if saved:
@@ -80,8 +87,8 @@ def assess_and_save(
     return found
 
 
-def _describe_fit(content: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what the model file should know.
+def _describe_fit(content: Mapping[str, Any], lowest: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what the model file should know; `lowest` are the scores of its positives.
 
     There is no date and no path in it, so that equal models have equal files.
     """
@@ -92,6 +99,7 @@ def _describe_fit(content: Mapping[str, Any]) -> dict[str, Any]:
             "threshold": curves["threshold"],
             "recall": curves["recall"]["value"],
             "flagged": curves["flagged"]["value"],
+            "lowest": lowest,
         },
         "fingerprint": content["data"]["fingerprint"],
         "seed": content["seed"],
@@ -120,6 +128,8 @@ def show_results(found: Assessment, outputs: FitOutputs, inputs: str) -> None:
         return
     _show_numbers(found, inputs)
     say(_draw_thresholds(found))
+    if PROMISE not in found.suggested:
+        say(explain_few_for_recall(found.data["positives"], PROMISED_RECALL))
     width = max(map(len, VERDICTS))
     for check in found.checks:
         verdict = f"[{COLOURS[check['verdict']]}]{check['verdict']:<{width}}[/]"
@@ -137,25 +147,39 @@ def _show_numbers(found: Assessment, inputs: str) -> None:
         f"{data['positives']:,} labeled positives and {data['unlabeled']:,} unlabeled {units}"
         f"{negatives}, {inputs}; {found.method}, {found.folds} folds, {found.made['seconds']:.0f} s"
     )
-    positives = f"Positives among the unlabeled {units}    "
-    say(f"{'PU-AUC out of fold':<{len(positives)}}{format_interval(found.pu_auc)}")
-    say(f"{positives}{format_interval(prior[prior['from']])}")
-    if found.corrected_auc:
-        say(f"{'AUC against negatives':<{len(positives)}}{format_interval(found.corrected_auc)}")
+    titles = (
+        "PU-AUC out of fold",
+        f"Positives among the unlabeled {units}",
+        "AUC against negatives",
+    )
+    numbers = (format_interval(found.pu_auc), format_prior(prior), format_auc(found.corrected_auc))
+    width = max(map(len, titles)) + 4
+    for title, number in zip(titles, numbers, strict=True):
+        say(f"{title:<{width}}{number}")
     if found.leaderboard:
-        say(f"{'Weighed':<{len(positives)}}{escape(format_weights(found.leaderboard))}")
+        say(f"{'Weighed':<{width}}{escape(format_weights(found.leaderboard))}")
 
 
 def _draw_thresholds(found: Assessment) -> Table:
-    """Return the suggested thresholds, and what is to be expected at each of them."""
+    """Return the suggested thresholds, and what is known or expected at each of them."""
     shown = Table()
-    units = f"{found.data['unit']}s"
-    for title in ("threshold", "at", "recall", "precision", "F1", f"{units} flagged"):
-        shown.add_column(title, justify="left" if title == "threshold" else "right")
-    curves = found.thresholds
+    curves, n = found.thresholds, found.data["unlabeled"]
+    # The same for all figures that rest on the class prior.
+    kind = " at most" if curves["precision"]["kind"] == "at most" else ""
+    for title in (
+        "threshold", "at", "recall", f"{found.data['unit']}s flagged",
+        f"of them positive{kind}", f"precision{kind}", f"F1{kind}",
+    ):  # fmt: skip
+        is_name = title == "threshold"
+        # Whole, because it can be typed.
+        shown.add_column(title, justify="left" if is_name else "right", no_wrap=is_name)
     for name, threshold in sorted(found.suggested.items(), key=lambda item: item[1]):
         k = find_nearest(curves["threshold"], threshold)
-        cells = [f"{curves[curve]['value'][k]:.2f}" for curve in ("recall", "precision", "f1")]
-        n_flagged = round(curves["flagged"]["value"][k] * found.data["unlabeled"])
-        shown.add_row(name.replace("_90", " 0.9"), f"{threshold:.4g}", *cells, f"{n_flagged:,}")
+        recall, flagged, precision, f1 = (
+            curves[curve]["value"][k] for curve in ("recall", "flagged", "precision", "f1")
+        )
+        n_found = "-" if precision is None else f"{round(precision * flagged * n):,}"
+        rates = ("-" if rate is None else f"{rate:.2f}" for rate in (precision, f1))
+        counts = (f"{round(flagged * n):,}", n_found)
+        shown.add_row(name, f"{threshold:.4g}", f"{recall:.2f}", *counts, *rates)
     return shown

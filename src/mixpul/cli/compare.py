@@ -20,6 +20,7 @@ from mixpul.cli._messages import (
 from mixpul.cli._outputs import check_result_folder, explain_full_disk
 from mixpul.cli.options import (
     JsonOption,
+    KnownPrior,
     Reading,
     SeedOption,
     TableArgument,
@@ -48,6 +49,7 @@ def compare(
     ],
     methods: Annotated[Any, choices_option(METHODS)] = "all",
     folds: Annotated[int, typer.Option(min=2, help="Every method is fitted once per fold.")] = 5,
+    known: KnownPrior,
     seed: SeedOption = 0,
     as_json: JsonOption = False,
 ) -> None:
@@ -61,7 +63,7 @@ def compare(
     check_result_folder(out)
     with speak_warnings():
         data = read_labeled_table(table, options, reading)
-        content = _compare_methods(data, methods, folds, seed, out)
+        content = _compare_methods(data, methods, folds, known, seed, out)
     _write(content, table, out)
     if as_json:
         print_json(content)
@@ -69,7 +71,7 @@ def compare(
         _show(content)
         say(f"Page: {escape(str(out / 'comparison.html'))}")
         if content["recommended"]:
-            words = ["fit", table, *_repeat_options(options, reading)]
+            words = ["fit", table, *_repeat_options(options, reading, known)]
             command = quote_command([*words, "--method", content["recommended"]])
             say(escape(f"Next: {command}"))
     if content["recommended"] is None:
@@ -78,7 +80,12 @@ def compare(
 
 
 def _compare_methods(
-    data: "LabeledTable", methods: list[str], folds: int, seed: int, out: Path
+    data: "LabeledTable",
+    methods: list[str],
+    folds: int,
+    known: KnownPrior,
+    seed: int,
+    out: Path,
 ) -> dict[str, Any]:
     from mixpul import assess
 
@@ -90,6 +97,7 @@ def _compare_methods(
                 methods,
                 table=data.input,
                 folder=out,
+                **known._asdict(),
                 n_folds=folds,
                 random_state=seed,
                 verbose=choose_verbosity(),
@@ -117,7 +125,9 @@ def _write(content: Mapping[str, Any], table: str, out: Path) -> None:
 
 def _show(content: Mapping[str, Any]) -> None:
     leaderboard = Table(title=f"Out-of-fold PU-AUC, {content['folds']} folds")
-    for title in ("method", "PU-AUC (95 %)", "behind the best", "seconds"):
+    is_known = content["prior"] is not None
+    titles = ["method", "PU-AUC (95 %)", "behind the best", "seconds"]
+    for title in titles + ["AUC against negatives"] * is_known:
         leaderboard.add_column(
             title, justify="left" if title == "method" else "right", no_wrap=True
         )
@@ -127,6 +137,7 @@ def _show(content: Mapping[str, Any]) -> None:
             format_interval(entry["pu_auc"]) if entry["pu_auc"] else "failed",
             format_interval(entry["behind"]) if entry["behind"] else "",
             "" if entry["seconds"] is None else f"{entry['seconds']:.1f}",
+            *[format_interval(entry["corrected_auc"]) if entry["pu_auc"] else ""] * is_known,
         )
     say(leaderboard)
     for entry in content["methods"]:
@@ -135,8 +146,8 @@ def _show(content: Mapping[str, Any]) -> None:
     say(escape(content["text"]))
 
 
-def _repeat_options(*groups: TableOptions | Reading) -> list[str]:
-    """Return what was said of the table, as words of a command line."""
+def _repeat_options(*groups: TableOptions | Reading | KnownPrior) -> list[str]:
+    """Return what was said of the table and of the class prior, as words of a command line."""
     words = []
     for group in groups:
         for name, value in group._asdict().items():
@@ -148,6 +159,8 @@ def _repeat_options(*groups: TableOptions | Reading) -> list[str]:
                 words += [option, ",".join(f'"{one}"' if "," in one else one for one in value)]
             elif isinstance(value, list):
                 words += [word for one in value for word in (option, one)]
+            elif isinstance(value, tuple):
+                words += [option, ",".join(map(str, value))]
             elif value:
-                words += [option, value]
+                words += [option, str(value)]
     return words

@@ -7,9 +7,17 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 import typer
 from rich.table import Table
 
-from mixpul.cli._messages import format_interval, print_json, say, speak_warnings
+from mixpul.cli._messages import (
+    format_auc,
+    format_interval,
+    format_prior,
+    print_json,
+    say,
+    speak_warnings,
+)
 from mixpul.cli.options import (
     JsonOption,
+    KnownPrior,
     MissingLabelOption,
     ModelArgument,
     PositiveOption,
@@ -92,13 +100,6 @@ class TruthOptions(NamedTuple):
     )
 
 
-def check_prior_option(prior: float | None) -> float | None:
-    """Refuse a class prior that leaves one class empty."""
-    if prior is not None and not 0 < prior < 1:
-        raise typer.BadParameter(f"A class prior lies between 0 and 1; got {prior}.")
-    return prior
-
-
 def evaluate(
     model: ModelArgument,
     table: TableArgument,
@@ -106,13 +107,7 @@ def evaluate(
     labels: LabelOptions,
     truth: TruthOptions,
     reading: Reading,
-    prior: Annotated[
-        float | None,
-        typer.Option(
-            help="Share of positives among the unlabeled rows; by default estimated.",
-            callback=check_prior_option,
-        ),
-    ] = None,
+    known: KnownPrior,
     threshold: ThresholdOption = None,
     seed: SeedOption = 0,
     as_json: JsonOption = False,
@@ -131,12 +126,12 @@ def evaluate(
     label = labels.fill_from(info)
     with speak_warnings() as spoken:
         style = reading.fill_from(info.get("reading", {}))
-        data, known = _read(table, pipeline[0].kinds_, label, truth, style)
+        data, answers = _read(table, pipeline[0].kinds_, label, truth, style)
         logits = pipeline.decision_function(data.X)
-        content = _report(data.is_positive, logits, used_threshold, prior, seed)
-        if known is not None:
-            content["truth"] = _measure_truth(known, data.is_positive, logits, used_threshold)
-            _warn_of_contradictions(known, data.is_positive)
+        content = _report(data.is_positive, logits, used_threshold, known, seed)
+        if answers is not None:
+            content["truth"] = _measure_truth(answers, data.is_positive, logits, used_threshold)
+            _warn_of_contradictions(answers, data.is_positive)
         _warn_of_known_table(table, info)
     content["warnings"] = spoken
     if as_json:
@@ -217,33 +212,59 @@ def _report(
     is_positive: "NDArray[np.bool_]",
     logits: "NDArray[np.float32]",
     threshold: float,
-    prior: float | None,
+    known: KnownPrior,
     seed: int,
 ) -> dict[str, Any]:
-    """Return metrics that need no negatives; estimate the class prior unless it was given."""
+    """Return metrics that need no negatives; those that rest on an unknown prior are bounds."""
     import numpy as np
     from scipy.special import expit
 
     from mixpul.assess.priors import estimate_priors
     from mixpul.metrics import pu_report
 
-    prior_se = 0.0
-    if prior is None:
-        random = np.random.default_rng(seed)
-        estimates = estimate_priors(logits.astype(np.float64), is_positive, random)
-        prior, prior_se = estimates["used"], estimates[estimates["from"]].se
+    prior = estimate_priors(logits.astype(np.float64), is_positive, **known._asdict())
+    is_known = prior["source"] != "estimated"
     content = pu_report(
         is_positive,
         expit(logits),
         threshold=threshold,
-        prior=prior,
-        # A share cannot vary more than that.
-        prior_se=min(prior_se, 0.99 * (prior * (1 - prior)) ** 0.5),
+        prior=prior["value"] if is_known else None,
+        prior_se=_find_error(prior),
         random_state=seed,
     )
+    del content["prior_se"]
+    content["prior"] = prior
+    metrics = content["metrics"] | _bound_metrics(content)
+    content["metrics"] = {name: metrics[name] for name in TITLES if name in metrics}
     for sentence in content["warnings"]:
         warnings.warn(sentence, UserWarning, stacklevel=2)
     return content
+
+
+def _find_error(prior: Mapping[str, Any]) -> float:
+    """Return the standard error of a class prior whose 95 % interval was given; else 0."""
+    if prior["low"] is None:
+        return 0.0
+    spread = (prior["high"] - prior["low"]) / (2 * 1.96)
+    # A share cannot vary more than that.
+    return float(min(spread, 0.99 * (prior["value"] * (1 - prior["value"])) ** 0.5))
+
+
+def _bound_metrics(content: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
+    """Return what rests on the class prior, as the page of the fit has it."""
+    import numpy as np
+
+    from mixpul.assess.figures import bound_auc, bound_f1, bound_precision
+    from mixpul.metrics import Estimate
+
+    found = content["metrics"]
+    shares = (np.array([found[name]["value"]]) for name in ("recall", "flagged_share"))
+    rates = (content["prior"], *shares, content["n_positive"], content["n_unlabeled"])
+    curves = {"precision": bound_precision(*rates), "f1": bound_f1(*rates)}
+    return {"corrected_auc": bound_auc(content["prior"], Estimate(**found["pu_auc"]))} | {
+        name: {part: own if part == "kind" else own[0] for part, own in curve.items()}
+        for name, curve in curves.items()
+    }
 
 
 def _measure_truth(
@@ -316,9 +337,9 @@ def _show(content: Mapping[str, Any]) -> None:
     truth = content.get("truth")
     say(
         f"{content['n_positive']:,} labeled positives, {content['n_unlabeled']:,} unlabeled rows; "
-        f"threshold {content['threshold']:.4g}, share of positives among the unlabeled rows "
-        f"{content['prior']:.3g} ± {content['prior_se']:.2g}"
+        f"threshold {content['threshold']:.4g}"
     )
+    say(f"Positives among the unlabeled rows: {format_prior(content['prior'])}")
     if truth is not None and truth["n_rows"]:
         say(
             f"The truth is known of {truth['n_rows']:,} of the unlabeled rows: a share of "
@@ -330,9 +351,19 @@ def _show(content: Mapping[str, Any]) -> None:
     if truth is not None:
         shown.add_column("from the truth", justify="right")
     for name, estimate in content["metrics"].items():
-        cells = [TITLES[name], format_interval(estimate)]
+        cells = [TITLES[name], _format_metric(name, estimate)]
         if truth is not None:
             value = truth.get(name)
             cells.append("" if value is None else f"{value:.3f}")
         shown.add_row(*cells)
     say(shown)
+    if content["prior"]["source"] == "estimated":
+        say("With --prior there are estimates instead of bounds, and more metrics.")
+
+
+def _format_metric(name: str, estimate: Mapping[str, Any]) -> str:
+    if name == "corrected_auc":
+        return format_auc(estimate)
+    if estimate.get("kind") == "at most":
+        return "-" if estimate["value"] is None else f"at most {estimate['value']:.3f}"
+    return format_interval(estimate)

@@ -8,6 +8,7 @@ from mixpul.cli._messages import speak_warnings
 from mixpul.cli._outputs import check_outputs
 from mixpul.cli.options import (
     FitOutputs,
+    KnownPrior,
     Method,
     Reading,
     SeedOption,
@@ -30,6 +31,7 @@ def fit(
     reading: Reading,
     method: Annotated[Method, typer.Option(help="How to learn.")] = Method["auto"],
     settings: SetOption = None,
+    known: KnownPrior,
     seed: SeedOption = 0,
     outputs: FitOutputs,
 ) -> None:
@@ -58,6 +60,7 @@ def fit(
         negative=data.is_negative,
         ids=data.ids,
         source=_describe_source(table, data, spoken),
+        known=known,
         seed=seed,
         path=outputs.model,
         info=_describe_table(data, reading),

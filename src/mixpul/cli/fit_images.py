@@ -10,7 +10,14 @@ import typer
 
 from mixpul.cli._messages import choose_verbosity, note, note_skipped, speak_warnings
 from mixpul.cli._outputs import check_outputs
-from mixpul.cli.options import FitOutputs, ImageMethod, ImageNet, SeedOption, SetOption
+from mixpul.cli.options import (
+    FitOutputs,
+    ImageMethod,
+    ImageNet,
+    KnownPrior,
+    SeedOption,
+    SetOption,
+)
 
 if TYPE_CHECKING:
     from mixpul.assess import Source
@@ -50,6 +57,7 @@ def fit_images(
         ImageNet, typer.Option(help="Network; allconv13 is large, made for a GPU.")
     ] = ImageNet["small-conv"],
     settings: SetOption = None,
+    known: KnownPrior,
     seed: SeedOption = 0,
     outputs: FitOutputs,
 ) -> None:
@@ -77,6 +85,7 @@ def fit_images(
         data.is_positive,
         ids=data.names,
         source=_describe_source(positive, unlabeled, odd, data, spoken),
+        known=known,
         seed=seed,
         path=outputs.model,
         info={"pictures": {"size": size, "odd": odd}},

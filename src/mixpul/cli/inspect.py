@@ -6,7 +6,7 @@ from typing import Any
 from rich.markup import escape
 from rich.table import Table
 
-from mixpul.cli._messages import format_interval, print_json, say
+from mixpul.cli._messages import format_interval, format_prior, print_json, say
 from mixpul.cli.options import JsonOption, ModelArgument
 
 __all__ = ["inspect"]
@@ -48,9 +48,9 @@ def _show_fit(info: Mapping[str, Any]) -> None:
         f"({escape(how)}){negatives}, seed {info['seed']}"
     )
     say(f"PU-AUC out of fold {format_interval(known['pu_auc'])}")
-    by = known["prior"]["from"]
-    share = format_interval(known["prior"][by])
-    say(f"Share of positives among the unlabeled {units} {share}, {by}")
+    # Files of earlier versions have an estimate, which pretended to know more than it did.
+    if "upper" in known["prior"]:
+        say(f"Positives among the unlabeled {units} {format_prior(known['prior'])}")
     for name, threshold in info["thresholds"]["suggested"].items():
         say(f"Threshold {name}: {threshold:.4g}")
     say(f"Data: {info['fingerprint'] or 'from a stream'}")

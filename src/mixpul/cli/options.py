@@ -26,6 +26,7 @@ __all__ = [
     "ImageMethod",
     "ImageNet",
     "JsonOption",
+    "KnownPrior",
     "LabelOption",
     "Method",
     "MissingLabelOption",
@@ -97,20 +98,57 @@ def check_choice(name: str, known: Iterable[str], kind: str) -> None:
 
 
 def parse_threshold(text: str) -> float | str:
-    """Return a number, or one of the names 'prior' and 'recall=SHARE' as it was typed."""
-    name, sign, number = text.partition("=")
+    """Return a number, or a name such as 'prior' or 'recall>=0.9' without its spaces.
+
+    >>> parse_threshold("0.5"), parse_threshold("recall >= 0.90")
+    (0.5, 'recall>=0.90')
+    """
+    typed = "".join(text.split())
+    name, sign, number = typed.partition("=")
     try:
-        if text == "prior" or (name == "recall" and sign and 0 < float(number) <= 1):
-            return text
+        if typed in ("prior", "f1"):
+            return typed
+        if sign and name in ("recall", "recall>"):
+            share = float(number)
+            # No number of positives promises that none is missed.
+            if 0 < share < 1 or (share == 1 and name == "recall"):
+                return typed
         # NaN is refused as well: no comparison with it holds.
-        if 0 <= float(text) <= 1:
-            return float(text)
+        elif 0 <= float(typed) <= 1:
+            return float(typed)
     except ValueError:
         pass
     raise typer.BadParameter(
-        f"A threshold is a number from 0 to 1, prior, or recall=SHARE such as recall=0.9; got "
-        f"{text!r}."
+        "A threshold is a number from 0 to 1, prior, f1, recall>=SHARE such as recall>=0.9, or "
+        f"recall=SHARE; got {text!r}."
     )
+
+
+def check_prior_option(prior: float | None) -> float | None:
+    """Refuse a class prior that leaves one class empty."""
+    if prior is not None and not 0 < prior < 1:
+        raise typer.BadParameter(f"A class prior lies between 0 and 1; got {prior}.")
+    return prior
+
+
+def parse_interval(text: str) -> tuple[float, float] | None:
+    """Return the two ends of an interval of the class prior.
+
+    >>> parse_interval("0.03, 0.06")
+    (0.03, 0.06)
+    """
+    if not text:
+        return None
+    try:
+        low, high = map(float, text.split(","))
+    except ValueError:
+        low, high = 1.0, 0.0
+    if not 0 < low <= high < 1:
+        raise typer.BadParameter(
+            "An interval of the class prior is two shares between 0 and 1, the smaller one first, "
+            f"such as 0.03,0.06; got {text!r}."
+        )
+    return low, high
 
 
 # -- single options -------------------------------------------------------------------------
@@ -154,7 +192,8 @@ ThresholdOption = Annotated[
         metavar="THRESHOLD",
         parser=parse_threshold,
         help="Score above which a row counts as positive: a number, prior (flags as many rows as "
-        "there should be positives), or recall=0.9 (finds 90 % of the positives).",
+        "there are positives, by the class prior), f1 (the best F1), recall>=0.9 (finds at least "
+        "90 % of the positives, with 95 % confidence), or recall=0.9 (finds about 90 %).",
     ),
 ]
 
@@ -183,6 +222,26 @@ class TableOptions(NamedTuple):
     drop: Annotated[Any, names_option("Columns to leave out.")] = ""
     keep: Annotated[Any, names_option("Columns to use even if they look like ids.")] = ""
     categorical: Annotated[Any, names_option("Columns of numbers that stand for categories.")] = ""
+
+
+class KnownPrior(NamedTuple):
+    """The class prior, where a user knows it."""
+
+    prior: Annotated[
+        float | None,
+        typer.Option(
+            help="Share of positives among the unlabeled, if you know it: bounds become estimates.",
+            callback=check_prior_option,
+        ),
+    ] = None
+    prior_interval: Annotated[
+        Any,
+        typer.Option(
+            metavar="LOW,HIGH",
+            parser=parse_interval,
+            help="Shares between which it lies, such as 0.03,0.06.",
+        ),
+    ] = ""
 
 
 READING = "How CSV files are written"

@@ -52,7 +52,10 @@ def prior(
         name, entry = next(iter(estimates.items()))
         raise ValueError(f"Every estimator failed; {name}: {entry['failure']}")
     agree, text = judge_agreement({name: entry["value"] for name, entry in done.items()})
-    content = to_plain({"estimates": estimates, "agree": agree, "text": text})
+    uppers = [entry["upper"] for entry in done.values() if entry["upper"] is not None]
+    # Of the first that has scores: the least of several limits would hold less often.
+    upper = uppers[0] if uppers else None
+    content = to_plain({"upper": upper, "estimates": estimates, "agree": agree, "text": text})
     if as_json:
         print_json(content)
     else:
@@ -72,10 +75,19 @@ def _estimate(
                 fitted = PRIORS[name](random_state=seed).fit(rows, is_positive)
                 low, high = fitted.interval_
                 found[name] = {"value": fitted.prior_, "se": None, "low": low, "high": high}
+                found[name]["upper"] = _bound(fitted, is_positive)
             except (ValueError, ImportError) as error:
                 found[name] = {"failure": str(error)}
             advance({})
     return found
+
+
+def _bound(fitted: Any, is_positive: Any) -> float | None:
+    """Return the upper limit of the class prior by the scores of an estimator, if it has any."""
+    from mixpul.priors import largest_prior
+
+    scores = getattr(fitted, "scores_", None)
+    return None if scores is None else largest_prior(scores[is_positive], scores[~is_positive])
 
 
 def judge_agreement(priors: Mapping[str, float]) -> tuple[bool | None, str]:
@@ -84,7 +96,7 @@ def judge_agreement(priors: Mapping[str, float]) -> tuple[bool | None, str]:
     Examples
     --------
     >>> judge_agreement({"bbe": 0.2, "dedpul": 0.25})
-    (True, 'They agree: from 0.2 (bbe) to 0.25 (dedpul).')
+    (True, 'They agree: from 0.2 (bbe) to 0.25 (dedpul). All may be too high together...')
     """
     from statistics import median
 
@@ -95,7 +107,10 @@ def judge_agreement(priors: Mapping[str, float]) -> tuple[bool | None, str]:
     span = f"from {low:.3g} ({lowest}) to {high:.3g} ({highest})"
     # For small shares a factor would be too strict, for large ones a difference.
     if high - low <= 0.05 or high <= 1.5 * low:
-        return True, f"They agree: {span}."
+        return True, (
+            f"They agree: {span}. All may be too high together, where positives and negatives "
+            "overlap everywhere."
+        )
     return False, (
         f"They disagree: {span}, the middle is {median(priors.values()):.3g}. Most of them are too "
         "high where positives and negatives overlap everywhere; in our tests DEDPUL was the most "
@@ -115,3 +130,8 @@ def _show(content: Mapping[str, Any]) -> None:
         if "failure" in entry:
             say(f"{name} failed: {escape(entry['failure'])}")
     say(content["text"])
+    if content["upper"] is not None:
+        say(
+            f"At most {content['upper']:.3g} of the unlabeled rows are positive (95 % confidence); "
+            "a lower limit cannot be had without checking rows."
+        )

@@ -27,6 +27,7 @@ from mixpul.metrics.thresholds import (
     balanced_threshold,
     best_threshold,
     prior_threshold,
+    recall_threshold,
 )
 
 __all__ = [
@@ -55,5 +56,6 @@ __all__ = [
     "pu_report",
     "pu_scorer",
     "pu_zero_one_risk",
+    "recall_threshold",
     "to_probabilities",
 ]

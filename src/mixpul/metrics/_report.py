@@ -1,6 +1,6 @@
 """Everything that can be said of a classifier without negatives, and what is doubtful about it."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 import numpy as np
@@ -71,7 +71,8 @@ def pu_report(
     -------
     dict
         Ready for `json.dumps`. ``'metrics'`` maps names to ``{'value', 'se', 'low', 'high'}``,
-        unclipped, None where a number is infinite; ``'calibration'`` has the three
+        kept within the values that a metric can have (``'warnings'`` says where one was not).
+        The precision is None where no unlabeled row is flagged. ``'calibration'`` has the three
         checks that need no negatives; ``'warnings'`` is a list of sentences, empty if
         nothing is wrong.
 
@@ -107,7 +108,7 @@ def pu_report(
         "prior_se": float(prior_se),
         "level": float(level),
         "n_bootstrap": int(n_bootstrap),
-        "metrics": estimates,
+        "metrics": _keep_possible(estimates, is_any_flagged=bool(rates.flagged)),
         "calibration": calibration,
         "warnings": [
             *_doubt_ranking(scores, estimates["pu_auc"]),
@@ -185,15 +186,33 @@ def _doubt_threshold(
 
 def _doubt_ranges(estimates: dict[str, Estimate], prior: float | None) -> Iterator[str]:
     """Yield one sentence on all impossible values: each of them, and once what they mean."""
-    sentences = []
-    for name, estimate in estimates.items():
-        if name in RANKING:
-            title, low, high = RANKING[name], 0.0, 1.0
-        else:
-            _, title, low, high, *_ = METRICS[name]
-        sentences.append(describe_outside(title, estimate.value, low, high))
+    sentences = (
+        describe_outside(title, estimates[name].value, low, high)
+        for name, (title, low, high) in _find_ranges(estimates).items()
+    )
     if outside := list(filter(None, sentences)):
         yield " ".join([*outside, explain_prior_too_large(prior)])
+
+
+def _find_ranges(names: Iterable[str]) -> dict[str, tuple[str, float, float]]:
+    """Return for each metric what it is called in a sentence, and the ends of its range."""
+    aucs = {name: (title, 0.0, 1.0) for name, title in RANKING.items()}
+    others = {name: (metric.title, metric.low, metric.high) for name, metric in METRICS.items()}
+    return {name: (aucs | others)[name] for name in names}
+
+
+def _keep_possible(
+    estimates: dict[str, Estimate], *, is_any_flagged: bool
+) -> dict[str, Estimate | dict[str, None]]:
+    """Keep values and ends within the range of their metric; no rows have no precision."""
+    kept: dict[str, Estimate | dict[str, None]] = {}
+    for name, (_, least, most) in _find_ranges(estimates).items():
+        value, se, low, high = estimates[name]
+        ends = (float(np.clip(number, least, most)) for number in (value, low, high))
+        kept[name] = Estimate(next(ends), se, *ends)
+    if not is_any_flagged and "precision" in kept:
+        kept["precision"] = dict.fromkeys(Estimate._fields)
+    return kept
 
 
 def _check_calibration(

@@ -17,6 +17,7 @@ from mixpul.metrics.checks import (
     explain_few_positives,
     explain_outside,
 )
+from mixpul.metrics.shares import combine_ends, logit_interval
 
 
 class Estimate(NamedTuple):
@@ -127,6 +128,10 @@ def auc_interval(
 
     .. math:: v / (1-\pi)^2 + ((AUC_{PU} - 1/2) / (1-\pi)^2)^2 \, se(\pi)^2 .
 
+    The interval of the PU-AUC is the normal one on the scale of log-odds. That of the corrected AUC
+    is what the correction makes of its ends; it is widened by the error of the prior and ends at
+    0 and 1.
+
     Parameters
     ----------
     is_positive : array of shape (n,)
@@ -146,12 +151,14 @@ def auc_interval(
     Returns
     -------
     Estimate
-        The interval is the normal one and is not clipped to [0, 1].
+        The interval lies inside [0, 1]. The value is not clipped: one outside [0, 1] comes with a
+        warning.
 
     Notes
     -----
     If every positive outranks every unlabeled row (or none does), the standard error is 0, which
-    says that the sample is too small to show an error, not that there is none.
+    says that the sample is too small to show an error, not that there is none. The interval is
+    then Wilson's, of a share of as many rows as the smaller kind has.
 
     Examples
     --------
@@ -160,7 +167,7 @@ def auc_interval(
     >>> scores = [9, 8, 6, 7, 4, 9, 8, 5, 7, 6, 8, 6, 3, 2, 1, 5]
     >>> auc = auc_interval(labels, scores, prior=0.25)
     >>> print(f"{auc.value:.3f} +- {auc.se:.3f}, from {auc.low:.3f} to {auc.high:.3f}")
-    0.911 +- 0.166, from 0.586 to 1.237
+    0.911 +- 0.166, from 0.454 to 1.000
     """
     _, is_positive = split_labels(is_positive, pos_label)
     scores = check_scores(scores, is_positive)
@@ -201,13 +208,17 @@ def delong(
 ) -> Estimate:
     """Return what `auc_interval` returns, without its checks and warnings."""
     plain = pu_auc(is_positive, scores)
-    auc = corrected_auc(plain, prior)
-    variance = _delong_variance(is_positive, scores) / (1 - prior) ** 2
+    plain_se = float(np.sqrt(_delong_variance(is_positive, scores)))
     # The delta method: an error of the prior moves the corrected AUC by the slope.
-    slope = (plain - 0.5) / (1 - prior) ** 2
-    se = float(np.sqrt(variance + (slope * prior_se) ** 2))
-    half_width = float(ndtri((1 + level) / 2)) * se
-    return Estimate(auc, se, auc - half_width, auc + half_width)
+    by_prior = abs((plain - 0.5) / (1 - prior) ** 2) * prior_se
+    auc = corrected_auc(plain, prior)
+    n_fewer = int(min(is_positive.sum(), (~is_positive).sum()))
+    ends = logit_interval(plain, plain_se, n_fewer, level)
+    low, high = (corrected_auc(end, prior) for end in ends)
+    reach = float(ndtri((1 + level) / 2)) * by_prior
+    low, high = combine_ends(auc, (low, high), (auc - reach, auc + reach))
+    se = float(np.hypot(plain_se / (1 - prior), by_prior))
+    return Estimate(auc, se, *(float(np.clip(end, 0.0, 1.0)) for end in (low, high)))
 
 
 def _delong_variance(is_positive: NDArray[np.bool_], scores: NDArray[np.float64]) -> float:

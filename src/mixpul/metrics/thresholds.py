@@ -1,11 +1,14 @@
 """Thresholds of scores: by a formula, by the prior, or by the best value of a metric."""
 
+import math
 import warnings
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from scipy.special import betainc
 
+from mixpul._util.errors import MixpulError
 from mixpul._util.validation import check_scores, split_labels
 from mixpul.metrics._rates import MetricLike, PURates, find_metric
 from mixpul.metrics.checks import check_prior_range, explain_outside
@@ -42,9 +45,8 @@ def accuracy_threshold(prior: float, *, population_prior: float | None = None) -
     0.5
     """
     target = prior if population_prior is None else population_prior
-    for name, value in (("prior", prior), ("population_prior", target)):
-        if not 0 < value < 1:
-            raise ValueError(f"{name} must be a share between 0 and 1; got {value!r}.")
+    check_share("prior", prior)
+    check_share("population_prior", target)
     k = (1 - target) / target
     ratio = k / (1 - prior + k * prior)
     return ratio / (1 + ratio)
@@ -139,6 +141,113 @@ def balanced_threshold(y: ArrayLike, scores: ArrayLike, *, pos_label: Any = None
     # The last threshold is -inf, which has no middle with another.
     within = within[np.isfinite(within)]
     return float((within[0] + within[-1]) / 2)
+
+
+def recall_threshold(
+    y: ArrayLike,
+    scores: ArrayLike,
+    recall: float = 0.9,
+    *,
+    confidence: float = 0.95,
+    pos_label: Any = None,
+) -> float:
+    r"""Find a threshold with a promise: recall is at least `recall` with the given confidence.
+
+    Of m held-out positives it takes the k-th smallest score, with the largest k for which
+    :math:`P(Beta(k, m - k + 1) \le 1 - recall)` is at least `confidence`. It holds for any
+    distribution of scores, if the labeled positives are a random sample of all positives.
+
+    Parameters
+    ----------
+    y : array of shape (n,)
+        PU labels: two values, of which the larger means labeled positive.
+    scores : array of shape (n,)
+        Larger means more likely positive. Use held-out scores.
+    recall : float in (0, 1), default=0.9
+        The share of all positives to find.
+    confidence : float in (0, 1), default=0.95
+        How often the promise is kept, over random draws of the labeled positives.
+    pos_label : optional
+        The value of `y` that means labeled positive.
+
+    Returns
+    -------
+    float
+        Predict positive where ``scores > threshold``.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mixpul.metrics import recall_threshold
+    >>> labels, scores = np.repeat([1, 0], [50, 200]), np.arange(250.0)
+    >>> bool(0.9 < recall_threshold(labels, scores) < 1)  # just below the 2nd smallest of 50
+    True
+    """
+    _, is_positive = split_labels(y, pos_label)
+    positive = np.sort(check_scores(scores, is_positive)[is_positive])
+    depth = find_recall_depth(len(positive), recall, confidence)
+    if depth == 0:
+        raise MixpulError(explain_few_for_recall(len(positive), recall, confidence))
+    return step_below(positive[depth - 1])
+
+
+def find_recall_depth(n_positive: int, recall: float, confidence: float = 0.95) -> int:
+    """Return which of the smallest scores of n positives promises the recall; 0 if none does.
+
+    Examples
+    --------
+    >>> from mixpul.metrics.thresholds import find_recall_depth
+    >>> [find_recall_depth(n, 0.9) for n in (28, 30, 50, 100, 200)]
+    [0, 1, 2, 5, 13]
+    """
+    check_share("recall", recall)
+    check_share("confidence", confidence)
+    # The chance falls with the depth, so the last depth that is sure enough is a count.
+    possible, impossible = 0, n_positive + 1
+    while impossible - possible > 1:
+        middle = (possible + impossible) // 2
+        is_sure = betainc(middle, n_positive - middle + 1, 1 - recall) >= confidence
+        possible, impossible = (middle, impossible) if is_sure else (possible, middle)
+    return possible
+
+
+def count_positives_needed(recall: float, confidence: float = 0.95) -> int:
+    """Return how many labeled positives a promise of recall takes at least.
+
+    The smallest of n scores promises it with confidence 1 - recall^n.
+
+    Examples
+    --------
+    >>> from mixpul.metrics.thresholds import count_positives_needed
+    >>> count_positives_needed(0.9), count_positives_needed(0.5)
+    (29, 5)
+    """
+    check_share("recall", recall)
+    check_share("confidence", confidence)
+    # Less a little: rounding must not ask for one more.
+    return max(1, math.ceil(math.log1p(-confidence) / math.log(recall) - 1e-9))
+
+
+def explain_few_for_recall(n_positive: int, recall: float, confidence: float = 0.95) -> str:
+    """Return the sentence for too few positives to promise a recall."""
+    return (
+        f"A recall of at least {recall:g} can be promised with {100 * confidence:g} % confidence "
+        f"from {count_positives_needed(recall, confidence):,} labeled positives on; there are "
+        f"{n_positive:,}."
+    )
+
+
+def step_below(score: float) -> float:
+    """Return the largest number below a score that scores of single precision tell from it."""
+    single = np.float32(score)
+    # Rounded up, the score itself is already below the number.
+    return float(np.nextafter(single, np.float32(-np.inf)) if single >= score else single)
+
+
+def check_share(name: str, value: float) -> None:
+    """Refuse what is not above 0 and below 1."""
+    if not 0 < value < 1:
+        raise ValueError(f"{name} must be a share between 0 and 1; got {value!r}.")
 
 
 def best_threshold(

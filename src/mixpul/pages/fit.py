@@ -13,14 +13,16 @@ from mixpul.pages.figures import (
     draw_threshold_panels,
     draw_training_panels,
 )
-from mixpul.pages.numbers import format_count, format_percent, format_score
+from mixpul.pages.numbers import format_count, format_percent, format_score, format_span
 from mixpul.pages.render import embed_json, render
-from mixpul.pages.texts import list_unknowns, name_unit, write_answer
+from mixpul.pages.texts import describe_prior, grade_ranking, list_unknowns, name_unit
 from mixpul.pages.thresholds import (
     AssessmentData,
     describe_threshold,
+    explain_missing_promise,
     find_start,
     is_impossible,
+    is_known,
     list_suggestions,
     prepare_slider,
 )
@@ -83,6 +85,7 @@ def render_fit_page(
         percent=format_percent,
         count=format_count,
         score_text=format_score,
+        span=format_span,
         clip_text=clip_text,
         clip_path=clip_path,
         **_describe_data(assessment),
@@ -117,7 +120,10 @@ def _describe_start(assessment: AssessmentData) -> dict[str, Any]:
         "start": start,
         "now": describe_threshold(assessment, start),
         "is_impossible": is_impossible(assessment, start),
-        "answer": write_answer(assessment, start),
+        "grade": grade_ranking(assessment),
+        "known": describe_prior(assessment),
+        "is_known": is_known(assessment),
+        "missing_promise": explain_missing_promise(assessment),
         "unknowns": list_unknowns(assessment),
         "suggestions": list_suggestions(assessment, f"{name_unit(assessment)}s"),
         "panels": draw_threshold_panels(assessment, start),

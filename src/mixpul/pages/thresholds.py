@@ -1,7 +1,8 @@
 """What a page says of each threshold, and what its slider needs.
 
 Everything that is shown when the slider moves is written here, for each of the 200 thresholds; the
-script of the page (`static/fit.js`) looks it up.
+script of the page (`static/fit.js`) looks it up. Only for a class prior that a user types does the
+script compute, by the equations of `mixpul.assess.figures`.
 """
 
 from bisect import bisect_left
@@ -9,23 +10,28 @@ from collections.abc import Mapping, Sequence
 from itertools import pairwise
 from typing import Any, NamedTuple
 
+from mixpul.assess.figures import bound_counts
+from mixpul.assess.intervals import Z
+from mixpul.assess.thresholds import PROMISE, PROMISED_RECALL
+from mixpul.metrics.thresholds import explain_few_for_recall
 from mixpul.pages.numbers import (
     format_count,
     format_count_span,
     format_percent,
     format_span,
     format_threshold,
-    round_half_up,
 )
 
 __all__ = [
     "AssessmentData",
     "Suggestion",
     "describe_threshold",
+    "explain_missing_promise",
     "find_boundaries",
     "find_nearest",
     "find_start",
     "is_impossible",
+    "is_known",
     "list_suggestions",
     "prepare_slider",
 ]
@@ -34,29 +40,22 @@ __all__ = [
 AssessmentData = Mapping[str, Any]
 
 RATES = ("recall", "precision", "f1")
-# The suggested thresholds: what a button says, and what it does.
+COUNTS = ("found", "missed", "false_alarms")
+# The suggested thresholds by the names that can be typed for them: what each of them does.
 SUGGESTIONS = {
-    "default": ("default", "The threshold that the classifier itself uses."),
-    "prior": ("as many as expected", "Flags as many {units} as there should be positives."),
-    "recall_90": ("finds 90 %", "The highest threshold that finds nine positives out of ten."),
-    "f1": ("best F1", "The best balance of recall and precision."),
+    "0.5": "The threshold that the classifier itself uses.",
+    "prior": "Flags as many {units} as there are positives, by the class prior of the fit.",
+    PROMISE: "Finds at least nine positives out of ten, with 95 % confidence.",
+    "f1": "The best balance of recall and precision, by the class prior of the fit.",
 }
-
-
-class Counts(NamedTuple):
-    """How many of the unlabeled rows to expect on either side of a threshold."""
-
-    flagged: int
-    found: float
-    false_alarms: float
-    missed: float
+# What stands below a figure that is a limit.
+LIMIT = "at most (95\xa0%)"
 
 
 class Suggestion(NamedTuple):
     """A threshold worth offering: its place among all thresholds and what the page says of it."""
 
     key: str
-    name: str
     meaning: str
     place: int
     shown: dict[str, str]
@@ -65,42 +64,44 @@ class Suggestion(NamedTuple):
 def describe_threshold(assessment: AssessmentData, place: int) -> dict[str, str]:
     """Write what the page says of the threshold at `place`: every number as it is shown."""
     curves, n = assessment["thresholds"], assessment["data"]["unlabeled"]
-    counts = _expect_counts(assessment, place)
     flagged = {part: curves["flagged"][part][place] for part in ("value", "low", "high")}
     shown = {"threshold": format_threshold(curves["threshold"][place])}
     for name in RATES:
         value, low, high = (curves[name][part][place] for part in ("value", "low", "high"))
-        shown |= {name: format_percent(value), f"{name}_span": format_span(low, high)}
+        if curves[name].get("kind") == "at most" and value is not None:
+            shown |= {name: f"≤ {format_percent(value)}", f"{name}_span": LIMIT}
+        else:
+            shown |= {name: format_percent(value), f"{name}_span": format_span(low, high)}
     return shown | {
-        "flagged": format_count(counts.flagged),
+        "flagged": format_count(flagged["value"] * n),
         "flagged_share": format_percent(flagged["value"]),
         "flagged_span": format_count_span(flagged["low"], flagged["high"], n),
-        "found": format_count(counts.found),
-        "missed": format_count(counts.missed),
-        "false_alarms": format_count(counts.false_alarms),
+        **_describe_counts(assessment, place),
         "exact": str(curves["threshold"][place]),
     }
 
 
-def _expect_counts(assessment: AssessmentData, place: int) -> Counts:
-    curves, n = assessment["thresholds"], assessment["data"]["unlabeled"]
-    flagged = round_half_up(curves["flagged"]["value"][place] * n)
-    recall, precision = (curves[name]["value"][place] for name in ("recall", "precision"))
-    return Counts(
-        flagged,
-        found=flagged * min(1, precision or 0),
-        # Where nothing is flagged the precision may be unknown, but there are no false alarms.
-        false_alarms=0 if precision is None else flagged * max(0, 1 - precision),
-        missed=assessment["prior"]["used"] * n * max(0, 1 - recall),
-    )
+def _describe_counts(assessment: AssessmentData, place: int) -> dict[str, str]:
+    curves, data = assessment["thresholds"], assessment["data"]
+    rates = (curves[name]["value"][place] for name in ("recall", "flagged"))
+    counts = bound_counts(assessment["prior"], *rates, data["positives"], data["unlabeled"])
+    if is_known(assessment):
+        return {name: format_count(counts[name]) for name in COUNTS}
+    signs = {"found": "≤ ", "missed": "≤ ", "false_alarms": "≥ "}
+    return {name: signs[name] + format_count(counts[name]) for name in COUNTS}
+
+
+def is_known(assessment: AssessmentData) -> bool:
+    """Tell whether the class prior is known, so that figures are estimates and not bounds."""
+    return bool(assessment["prior"]["source"] != "estimated")
 
 
 def is_impossible(assessment: AssessmentData, place: int) -> bool:
     """Tell whether more positives are expected above a threshold than rows, beyond chance."""
     curves = assessment["thresholds"]
     most = curves["flagged"]["high"][place]
-    found = assessment["prior"]["used"] * curves["recall"]["value"][place]
-    return most is not None and found > most
+    found = assessment["prior"]["value"] * curves["recall"]["value"][place]
+    return is_known(assessment) and most is not None and bool(found > most)
 
 
 def find_boundaries(points: Sequence[float]) -> list[float]:
@@ -121,8 +122,7 @@ def find_nearest(points: Sequence[float], value: float) -> int:
 
 def find_start(assessment: AssessmentData) -> int:
     """Find the place at which the slider stands first: the classifier's own threshold."""
-    default = assessment["suggested"].get("default")
-    return find_nearest(assessment["thresholds"]["threshold"], 0.5 if default is None else default)
+    return find_nearest(assessment["thresholds"]["threshold"], 0.5)
 
 
 def list_suggestions(assessment: AssessmentData, units: str) -> list[Suggestion]:
@@ -131,28 +131,42 @@ def list_suggestions(assessment: AssessmentData, units: str) -> list[Suggestion]
     for key, value in assessment["suggested"].items():
         if value is not None:
             place = find_nearest(assessment["thresholds"]["threshold"], value)
-            name, meaning = SUGGESTIONS.get(key, (key, ""))
-            shown = describe_threshold(assessment, place)
-            found.append(Suggestion(key, name, meaning.format(units=units), place, shown))
+            meaning = SUGGESTIONS.get(key, "").format(units=units)
+            found.append(Suggestion(key, meaning, place, describe_threshold(assessment, place)))
     return sorted(found, key=lambda suggestion: suggestion.place)
+
+
+def explain_missing_promise(assessment: AssessmentData) -> str | None:
+    """Say why no threshold promises a recall, if none does."""
+    if assessment["suggested"].get(PROMISE) is not None:
+        return None
+    return explain_few_for_recall(assessment["data"]["positives"], PROMISED_RECALL)
 
 
 def prepare_slider(assessment: AssessmentData) -> dict[str, Any]:
     """Collect what the script of the page looks up when the threshold moves.
 
     Texts are rows of a table with the headings ``"names"``: names repeated 200 times would double
-    their size.
+    their size. The rest is what the script needs to compute figures for a class prior that the
+    user types.
     """
-    points = assessment["thresholds"]["threshold"]
-    places = range(len(points))
+    curves, data = assessment["thresholds"], assessment["data"]
+    places = range(len(curves["threshold"]))
     texts = [describe_threshold(assessment, place) for place in places]
-    counts = [_expect_counts(assessment, place) for place in places]
     return {
-        "thresholds": points,
-        "boundaries": find_boundaries(points),
+        "thresholds": curves["threshold"],
+        "boundaries": find_boundaries(curves["threshold"]),
         "names": list(texts[0]),
         "texts": [list(text.values()) for text in texts],
-        "false_alarms": [count.false_alarms for count in counts],
-        "missed": [count.missed for count in counts],
         "impossible": [place for place in places if is_impossible(assessment, place)],
+        "recall": curves["recall"]["value"],
+        "flagged": curves["flagged"]["value"],
+        "most_flagged": curves["flagged"]["high"],
+        "positives": data["positives"],
+        "unlabeled": data["unlabeled"],
+        "pu_auc": [assessment["pu_auc"][part] for part in ("value", "low", "high")],
+        "upper": assessment["prior"]["upper"],
+        "prior": assessment["prior"]["value"] if is_known(assessment) else None,
+        "z": Z,
+        "limit": LIMIT,
     }

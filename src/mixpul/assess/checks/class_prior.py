@@ -1,57 +1,42 @@
-"""Do two estimates of the class prior agree, and how sharp are they?"""
+"""Is the class prior known, and what do the rows say of it?"""
 
 from collections.abc import Mapping
 from typing import Any
 
 from mixpul.assess.checks.verdicts import Check, Question
-from mixpul.metrics import Estimate
 
 __all__ = ["QUESTION", "check_class_prior"]
 
-QUESTION = Question("class prior", "Do two estimates of the class prior agree?")
-# Two estimates agree if they differ by so little, or by at most this factor; beyond the second
-# factor they are no help.
-SMALL_DIFFERENCE, SMALL_FACTOR, LARGE_FACTOR = 0.03, 1.5, 2.5
-# An interval that is narrower than this is sharp, however small the share is.
-SHARP_WIDTH = 0.05
+QUESTION = Question("class prior", "Is the share of positives among the unlabeled known?")
+
+LEARN_MORE = (
+    "If you know the share, give it with --prior. Otherwise check some rows with `mixpul review` "
+    "and `mixpul audit`."
+)
 
 
 def check_class_prior(prior: Mapping[str, Any], unit: str = "row") -> Check:
-    """Compare the two estimates of `estimate_priors`."""
-    bbe, dedpul, used = prior["bbe"], prior["dedpul"], prior[prior["from"]]
-    small, large = sorted((bbe.value, dedpul.value))
-    agree = large - small <= SMALL_DIFFERENCE or large <= SMALL_FACTOR * small
-    is_sharp = used.high - used.low <= max(SHARP_WIDTH, used.value)
-    numbers = (
-        f"Best bin estimation puts the share of positives among the unlabeled {unit}s at "
-        f"{_write(bbe)}, DEDPUL at {_write(dedpul)}."
-    )
-    # Agreement at 0 or 1 is no good news: then both estimates have failed.
-    if not 0.0 < used.value < 1.0:
-        return QUESTION.answer(
-            "bad", f"{numbers} That leaves one class empty: precision and F1 mean nothing here."
-        )
-    if agree and is_sharp:
+    """Say what is known of the class prior, and how to learn more.
+
+    Two estimates that agree prove nothing: all of them assume that some region holds hardly any
+    negatives, and err together where none does.
+    """
+    upper = f"{100 * prior['upper']:.3g} %"
+    if prior["source"] != "estimated":
         return QUESTION.answer(
             "good",
-            f"{numbers} They agree. Both assume that some region of the data has hardly any "
-            "negatives.",
+            f"It was {prior['source']}: {100 * prior['value']:.3g} %. That agrees with the scores, "
+            f"which allow at most {upper} (95 % confidence).",
         )
-    if agree:
+    if prior["upper"] >= 1:
         return QUESTION.answer(
             "caution",
-            f"{numbers} They agree, but the interval is wide, and so are the bands of precision "
-            "and F1.",
+            "No: by the scores alone it may be anything up to 100 %. Precision, F1 and the number "
+            f"of positives are not known either. {LEARN_MORE}",
         )
     return QUESTION.answer(
-        "caution" if large <= LARGE_FACTOR * small else "bad",
-        f"{numbers} They disagree: precision and F1, which depend on it, are rough. PU-AUC, "
-        "recall and the flagged share do not depend on it.",
+        "caution",
+        f"Only an upper limit: at most {upper} of the unlabeled {unit}s are positive (95 % "
+        "confidence). It may be far less, because negatives may look like positives. So precision, "
+        f"F1 and the number of positives are shown as “at most”. {LEARN_MORE}",
     )
-
-
-def _write(estimate: Estimate) -> str:
-    value, low, high = (
-        f"{100 * share:.3g} %" for share in (estimate.value, estimate.low, estimate.high)
-    )
-    return f"{value} ({low} to {high})"
