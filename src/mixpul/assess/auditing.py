@@ -124,7 +124,7 @@ def audit(
     >>> random = np.random.default_rng(0)
     >>> scores = random.random(2000)
     >>> truth = random.random(2000) < scores**3
-    >>> drawn = review(scores, n=60)
+    >>> drawn = review(scores, n=60, random_state=1)
     >>> found = audit(drawn, truth[drawn.rows], thresholds=[0.5, 0.8])
     >>> bool(found.prior.low < truth.mean() < found.prior.high)
     True
@@ -210,7 +210,7 @@ class _Series:
         return Sample(self.sizes, self.strata, self.ranks, yes)
 
     def describe(self) -> list[dict[str, Any]]:
-        drawn, yes = self.sample(0.5).count()
+        drawn, yes = self.sample(0.5).tally()
         return [
             {"rows": int(size), "checked": int(n), "positive": float(k)}
             for size, n, k in zip(self.sizes, drawn, yes, strict=True)
@@ -251,7 +251,7 @@ def _bound_figures(
         samples = [one.sample(unsure) for one in series]
         return [draw_positives(s, n_draws, random).sum(-1) / s.sizes.sum() for s in samples]
 
-    priors = [estimate_share(one.sizes, *one.sample(0.5).count()) for one in series]
+    priors = [estimate_share(one.sizes, *one.sample(0.5).tally()) for one in series]
     prior = _average([value for value, _ in priors], draw_priors(False), draw_priors(True))
     rates = _bound_rates(series, flagged, n_draws, random)
     return {

@@ -47,14 +47,13 @@ class Sample(NamedTuple):
     ranks: NDArray[np.intp]
     yes: Array
 
-    def count(self, is_counted: NDArray[np.bool_] | None = None) -> tuple[Array, Array]:
+    def tally(self, is_counted: NDArray[np.bool_] | None = None) -> tuple[Array, Array]:
         """Return for each stratum how many rows were drawn, and how many of them are positive."""
         taken = np.ones(len(self.ranks)) if is_counted is None else is_counted.astype(float)
         n_strata = len(self.sizes)
-        return (
-            np.bincount(self.strata, taken, n_strata),
-            np.bincount(self.strata, taken * self.yes, n_strata),
-        )
+        drawn = np.bincount(self.strata, taken, n_strata)
+        yes = np.bincount(self.strata, taken * self.yes, n_strata)
+        return drawn.astype(np.float64), yes.astype(np.float64)
 
 
 def estimate_share(sizes: ArrayLike, drawn: ArrayLike, yes: ArrayLike) -> tuple[float, float]:
@@ -118,7 +117,7 @@ def draw_positives(sample: Sample, n_draws: int, random: np.random.Generator) ->
     One answer is added to all strata together, each with its part of it by rows: with one for each
     stratum, the more strata there are, the more positives would come from nowhere.
     """
-    drawn, yes = sample.count()
+    drawn, yes = sample.tally()
     parts = sample.sizes / sample.sizes.sum()
     return sample.sizes * draw_shares(sample.sizes, drawn, yes, n_draws, random, added=parts)
 
@@ -129,8 +128,8 @@ def draw_sides(
     """Draw numbers of positives above a threshold and below it, each of shape (n_draws,)."""
     sides = []
     for is_here, sizes in _split(sample, flagged):
-        drawn, yes = sample.count(is_here)
-        all_drawn, all_yes = sample.count()
+        drawn, yes = sample.tally(is_here)
+        all_drawn, all_yes = sample.tally()
         parts = sizes / max(sizes.sum(), 1)
         # A part of a stratum knows one answer more: that of its whole stratum.
         is_part = (sizes > 0) & (sizes < sample.sizes)
@@ -144,10 +143,10 @@ def draw_sides(
 
 def count_sides(sample: Sample, flagged: float) -> tuple[float, float]:
     """Estimate the numbers of positives above a threshold and below it."""
-    drawn, yes = sample.count()
+    drawn, yes = sample.tally()
     sides = []
     for is_here, sizes in _split(sample, flagged):
-        own_drawn, own_yes = sample.count(is_here)
+        own_drawn, own_yes = sample.tally(is_here)
         # Where no row of a part was drawn it has the share of its whole stratum.
         share = np.where(own_drawn > 0, own_yes / np.maximum(own_drawn, 1), yes / drawn)
         sides.append(float(share @ sizes))
@@ -194,7 +193,7 @@ def compute_rates(found: Array, missed: Array, flagged: ArrayLike) -> dict[str, 
 
 def estimate_auc(sample: Sample) -> float:
     """Return how often a positive outranks a negative; NaN if one of both kinds is missing."""
-    drawn, yes = sample.count()
+    drawn, yes = sample.tally()
     ordered = [_measure_order(own, np.ones(len(own.ranks))) for own in _list_strata(sample)]
     return float(_compute_auc(sample.sizes * yes / drawn, sample.sizes, np.array(ordered)))
 

@@ -1,5 +1,6 @@
 """Rows to check by hand: strata of the score, and how many rows are drawn from each."""
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -53,8 +54,8 @@ def review(
     *,
     n: int = 60,
     prior: float = 0.2,
-    earlier: tuple[Review, ...] | list[Review] = (),
-    verdicts: ArrayLike | None = None,
+    earlier: Sequence[Review] = (),
+    verdicts: Sequence[ArrayLike] = (),
     random_state: int = 0,
 ) -> Review:
     """Draw unlabeled rows for people to check, more of them where answers vary most.
@@ -76,8 +77,8 @@ def review(
         come from which stratum; the audit is right whatever it is.
     earlier : sequence of Review, default=()
         Rounds of the same rows. Their rows are not drawn again, and their strata are kept.
-    verdicts : array of str, optional
-        The answers of all earlier rounds, one after the other; they replace the guess.
+    verdicts : sequence of arrays, default=()
+        The answers of each earlier round; with them less is left to the guess.
     random_state : int, default=0
         Seed; of a further round the one of the first round is used.
 
@@ -134,7 +135,7 @@ def _check(
         raise MixpulError(f"n must be at least 1; got {n}.")
 
 
-def _check_rounds(earlier: tuple[Review, ...] | list[Review], n_unlabeled: int) -> None:
+def _check_rounds(earlier: Sequence[Review], n_unlabeled: int) -> None:
     sizes = earlier[0].sizes
     if any(not np.array_equal(one.sizes, sizes) for one in earlier):
         raise MixpulError(
@@ -200,13 +201,13 @@ def _guess_spread(
     guess: NDArray[np.float64],
     strata: NDArray[np.intp],
     n_strata: int,
-    earlier: tuple[Review, ...] | list[Review],
-    verdicts: ArrayLike | None,
+    earlier: Sequence[Review],
+    verdicts: Sequence[ArrayLike],
 ) -> NDArray[np.float64]:
     """Return the standard deviation of an answer in each stratum, by verdicts if there are any."""
     share = np.bincount(strata, guess, n_strata) / np.bincount(strata, minlength=n_strata)
-    if verdicts is not None:
-        words = check_verdicts(verdicts)
+    if len(verdicts):
+        words = np.concatenate([check_verdicts(own) for own in verdicts])
         of_round = np.concatenate([one.strata for one in earlier])
         is_answered = words != ""
         n_answers = np.bincount(of_round[is_answered], minlength=n_strata)
@@ -245,7 +246,7 @@ def allocate_rows(
     >>> import numpy as np
     >>> from mixpul.assess.strata import allocate_rows
     >>> allocate_rows(np.array([100, 300, 600]), np.array([0.3, 0.5, 0.1]), 60)
-    array([ 8, 38, 14])
+    array([ 8, 37, 15])
     """
     most = sizes if free is None else free
     n = min(n, int(most.sum()))

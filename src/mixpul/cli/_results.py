@@ -69,7 +69,8 @@ def assess_and_save(
                 on_fitted=save_at_once,
             )
         with explain_full_disk(f"The assessment in {str(path)!r}", "Make room."):
-            save(found.model, path, info=info | _describe_fit(found.to_dict()))
+            known = info | _describe_fit(found.to_dict())
+            save(found.model, path, info=known, scores=found.scores)
     # Ctrl-C included: whoever stops the assessment should know that the model is there.
     except BaseException:
         if saved:
@@ -93,6 +94,8 @@ def _describe_fit(content: Mapping[str, Any]) -> dict[str, Any]:
         },
         "fingerprint": content["data"]["fingerprint"],
         "seed": content["seed"],
+        # Those that matter most come first: people who check rows see these.
+        "columns": [entry["column"] for entry in content["importance"]],
         "versions": {k: content["made"][k] for k in ("mixpul", "python", "torch", "scikit-learn")},
         "assessment": {
             **{k: content["data"][k] for k in ("rows", "positives", "unlabeled")},

@@ -20,6 +20,7 @@ import typer
 from mixpul._names import IMAGE_METHODS, IMAGE_NETS, METHODS, PRESETS
 
 __all__ = [
+    "FilledLabel",
     "FitOutputs",
     "ForceOption",
     "IdOption",
@@ -27,6 +28,7 @@ __all__ = [
     "ImageNet",
     "JsonOption",
     "LabelOption",
+    "LabelOptions",
     "Method",
     "MissingLabelOption",
     "ModelArgument",
@@ -42,6 +44,7 @@ __all__ = [
     "check_choice",
     "choices_option",
     "expand_groups",
+    "names_option",
     "parse_names",
     "parse_threshold",
 ]
@@ -171,6 +174,47 @@ class TableOptions(NamedTuple):
     drop: Annotated[Any, names_option("Columns to leave out.")] = ""
     keep: Annotated[Any, names_option("Columns to use even if they look like ids.")] = ""
     categorical: Annotated[Any, names_option("Columns of numbers that stand for categories.")] = ""
+
+
+class LabelOptions(NamedTuple):
+    """The label column of the table; what was said at the fit need not be said again."""
+
+    label: Annotated[
+        str | None, typer.Option(help="Column of known positives; by default that of the fit.")
+    ] = None
+    positive: PositiveOption = None
+    missing_is_unlabeled: MissingLabelOption = False
+
+    def fill_from(self, info: Mapping[str, Any]) -> "FilledLabel":
+        """Take what was not said from the label column of the fit, if it is the same one."""
+        label = self.label or info.get("label")
+        if label is None:
+            raise typer.BadParameter("The model file does not name a label column; give --label.")
+        # Another column may mark its positives by another value.
+        of_fit = info if label == info.get("label") else {}
+        return FilledLabel(
+            label,
+            of_fit.get("positive") if self.positive is None else self.positive,
+            self.missing_is_unlabeled or of_fit.get("missing_is_unlabeled", False),
+            _find_kind(of_fit.get("positive")),
+        )
+
+
+class FilledLabel(NamedTuple):
+    """The label column, its value that means labeled positive, and how to read it."""
+
+    column: str
+    positive: Any
+    missing_is_unlabeled: bool
+    kind: str
+
+
+def _find_kind(positive: Any) -> str:
+    """Return what kind of column has this value for labeled positives."""
+    # Before numbers: in Python a bool is an int.
+    if isinstance(positive, bool):
+        return "boolean"
+    return "number" if isinstance(positive, int | float) else "text"
 
 
 READING = "How CSV files are written"
