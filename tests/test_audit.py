@@ -308,7 +308,7 @@ def test_rounds_add_up():
 
 def test_rounds_with_other_strata_are_averaged():
     scores, truth, labeled = make_rows()
-    rounds = [review(scores, labeled, n=n, random_state=s) for n, s in ((60, 1), (100, 2))]
+    rounds = [review(scores, labeled, n=n, random_state=s) for n, s in ((40, 1), (100, 2))]
     verdicts = [truth[one.rows] for one in rounds]
     both = audit(rounds, verdicts, [0.5, 1.0])
     singles = [audit(one, own) for one, own in zip(rounds, verdicts, strict=True)]

@@ -2,14 +2,19 @@
 
 import csv
 import json
+import re
+import shlex
 import shutil
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
+from typer.main import get_command
 
-from mixpul import MixPULClassifier, load, persistence, save
+from mixpul import MixPULClassifier, cli, load, persistence, save
 from mixpul.assess.queues import DESIGN
+from mixpul.methods._candidates import CANDIDATES
 from mixpul.pages import render_review_page
 from mixpul.tables.content import hash_cells, hash_rows
 from test_assess import made_table
@@ -186,7 +191,8 @@ def test_scores_are_kept_for_the_rows_and_leave_the_model_alone(tmp_path, pu, qu
 # -- the audit ------------------------------------------------------------------------------
 
 
-def test_an_audit_says_figures_beside_claims(work, answered):
+def test_an_audit_says_figures_beside_claims(work, answered, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "120")
     before = answered.read_bytes()
     result = run("audit", work / "model.mixpul", answered)
     assert result.code == 0, result.err
@@ -239,7 +245,7 @@ def test_a_queue_comes_back_from_a_spreadsheet(work, answered, tmp_path):
     rows = [
         row | {
             "mixpul_score": row["mixpul_score"].replace(".", ","),
-            "income": row["income"][:8].replace(".", ","),
+            "income": f"{float(row['income']):.7f}".replace(".", ","),
             "verdict": f" {row['verdict'].upper()} ",
         }
         for row in read(answered)
@@ -445,3 +451,33 @@ def test_a_page_of_rows_without_names_counts_them(browser, tmp_path):
     browser.open(page)
     assert browser.texts("#name") == ["row 7"]
     assert browser.texts("#values dd") == ["–"]
+
+
+# -- the tutorial ---------------------------------------------------------------------------
+
+TUTORIAL = Path(__file__).parents[1] / "docs" / "tutorials" / "check-sixty-rows.md"
+
+
+def test_the_commands_of_the_tutorial_run(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    text = TUTORIAL.read_text(encoding="utf-8")
+    steps = re.findall(r"^```(python|py|sh)\n(.*?)^```", text, re.M | re.S)
+    # The commands are tested here, and all candidates elsewhere.
+    few = {name: CANDIDATES[name] for name in ("trees", "logistic-0.1")}
+    monkeypatch.setattr("mixpul.methods._candidates.CANDIDATES", few)
+    known = {option for one in get_command(cli.app).commands["fit"].params for option in one.opts}
+    names = {"__name__": "page"}
+    for kind, step in steps:
+        if kind != "sh":
+            exec(compile(step, str(TUTORIAL), "exec"), names)
+            continue
+        for line in step.splitlines():
+            words = shlex.split(line)[1:]
+            if words[0] == "fit" and not {w for w in words if w.startswith("--")} <= known:
+                continue  # an option that this version does not have
+            result = run(*words)
+            assert result.code == 0, f"{line}\n{result.err}"
+    prior = names["goes_bad"][names["loans"]["bad"] == 0].mean()
+    found = json.loads(run("audit", "loans.mixpul", "answered.csv", "--json").out)
+    assert found["prior"]["low"] < prior < found["prior"]["high"]
+    assert len(read("second.csv")) == 140

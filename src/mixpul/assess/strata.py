@@ -14,7 +14,7 @@ __all__ = ["LEAST_DRAWN", "Review", "allocate_rows", "guess_probabilities", "rev
 # Fewer rows say next to nothing of a stratum.
 LEAST_DRAWN = 3
 # About one stratum for so many rows to check, within these limits.
-ROWS_PER_STRATUM, FEWEST_STRATA, MOST_STRATA = 12, 3, 10
+ROWS_PER_STRATUM, FEWEST_STRATA, MOST_STRATA = 12, 3, 5
 # A guess is never sure: rows that look certain are checked, too.
 LEAST_GUESS = 0.05
 
