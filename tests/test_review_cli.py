@@ -11,6 +11,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from typer.main import get_command
+from typer.testing import CliRunner
 
 from mixpul import MixPULClassifier, cli, load, persistence, save
 from mixpul.assess.queues import DESIGN
@@ -18,7 +19,7 @@ from mixpul.methods._candidates import CANDIDATES
 from mixpul.pages import render_review_page
 from mixpul.tables.content import hash_cells, hash_rows
 from test_assess import made_table
-from test_cli import assert_one_sentence
+from test_cli import assert_one_sentence, parsed
 from test_table_cli import FEW, run
 
 COLUMNS = ("mixpul_row", "verdict", *DESIGN, "mixpul_check")
@@ -75,6 +76,17 @@ def answer(rows, word=None):
 @pytest.fixture
 def answered(queue, tmp_path):
     return write(tmp_path / "answered.csv", answer(read(queue)))
+
+
+# -- words ----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("command", ["review", "audit"])
+def test_the_help_shows_an_example_that_is_accepted(command, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "200")
+    shown = CliRunner().invoke(cli.app, [command, "--help"])
+    example = re.search(rf"Example: mixpul ({command} .*\S)", shown.output)[1]
+    assert parsed(*example.split())
 
 
 # -- the queue ------------------------------------------------------------------------------
@@ -192,12 +204,12 @@ def test_scores_are_kept_for_the_rows_and_leave_the_model_alone(tmp_path, pu, qu
 
 
 def test_an_audit_says_figures_beside_claims(work, answered, monkeypatch):
-    monkeypatch.setenv("COLUMNS", "120")
+    monkeypatch.setenv("COLUMNS", "80")
     before = answered.read_bytes()
     result = run("audit", work / "model.mixpul", answered)
     assert result.code == 0, result.err
     assert "60 rows answered" in result.out
-    for word in ("class prior", "precision", "recall", "F1", "AUC against negatives", "claimed"):
+    for word in ("class prior", "precision", "recall", "F1", "AUC", "claimed"):
         assert word in result.out
     assert "more rows would halve the interval" in result.out
     assert "mixpul fit TABLE --label bought --id customer --prior-interval 0." in result.out

@@ -130,6 +130,9 @@ def _suggest_fit(prior: Mapping[str, Any], info: Mapping[str, Any]) -> str:
 
     words = ["fit", "TABLE", "--label", str(info.get("label", "LABEL"))]
     words += [] if info.get("id") is None else ["--id", info["id"]]
+    for name, value in info.get("reading", {}).items():
+        for one in value if isinstance(value, list) else [value]:
+            words += [f"--{name}", one]
     return quote_command([*words, "--prior-interval", f"{prior['low']:.3f},{prior['high']:.3f}"])
 
 
@@ -143,23 +146,22 @@ def _show(content: Mapping[str, Any], report: Path | None) -> None:
     text += f"; {answers['open']} still open, which do not count" if answers["open"] else ""
     say(f"{text}. Figures are about the {content['rows']:,} unlabeled rows.")
     shown = Table()
-    for title in ("threshold", "rows flagged", "", "audited (95 %)", "claimed without verdicts"):
+    for title in ("threshold", "flagged", "", "audited (95 %)", "claimed"):
         is_number = title not in ("threshold", "")
-        shown.add_column(title, justify="right" if is_number else "left")
+        shown.add_column(title, justify="right" if is_number else "left", no_wrap=True)
     claimed = content["claimed"]
-    for key, title in (("prior", "class prior"), ("auc", "AUC against negatives")):
+    for key, title in (("prior", "class prior"), ("auc", "AUC")):
         last = key == "auc"
         cells = format_interval(content[key]), _format_claim(claimed[key])
         shown.add_row("", "", title, *cells, end_section=last)
     for name, one in content["suggested"].items():
         of_name = claimed["suggested"].get(name, {})
-        for place, (key, title) in enumerate(TITLES.items()):
-            first = (
-                [f"{name}, {one['at']:.4g}", f"{one['flagged']:,.0f}"] if not place else ["", ""]
-            )
+        names, counts = (name, f"at {one['at']:.4g}", ""), (f"{one['flagged']:,.0f}", "", "")
+        for of_row, count, (key, title) in zip(names, counts, TITLES.items(), strict=True):
             cells = format_interval(one[key]), _format_claim(of_name.get(key))
-            shown.add_row(*first, title, *cells, end_section=key == "f1")
+            shown.add_row(of_row, count, title, *cells, end_section=key == "f1")
     say(shown)
+    say("Claimed is what was said without verdicts; the AUC is that against negatives.")
     if answers["unsure"] + answers["skipped"]:
         say("Unsure rows count as yes or no, whichever takes a figure to the end of its interval.")
     say(f"Checking {content['more_rows']:,} more rows would halve the interval of the prior.")
