@@ -5,7 +5,20 @@ Tables are prepared by `mixpul.tables.TableInput`: ``pip install 'mixpul[tables]
 
 from mixpul._names import METHODS
 from mixpul.assess.assessment import Assessment, assess
+from mixpul.assess.auditing import Audit, audit
 from mixpul.assess.comparison import Comparison, compare
 from mixpul.assess.source import Source
+from mixpul.assess.strata import Review, review
 
-__all__ = ["METHODS", "Assessment", "Comparison", "Source", "assess", "compare"]
+__all__ = [
+    "METHODS",
+    "Assessment",
+    "Audit",
+    "Comparison",
+    "Review",
+    "Source",
+    "assess",
+    "audit",
+    "compare",
+    "review",
+]

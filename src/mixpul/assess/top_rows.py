@@ -33,27 +33,29 @@ def list_rows(
     ]
 
 
-def write_cells(frame: Any, rows: NDArray[np.intp], columns: list[str]) -> list[dict[str, str]]:
+def write_cells(
+    frame: Any, rows: NDArray[np.intp], columns: list[str], longest: int = LONGEST_CELL
+) -> list[dict[str, str]]:
     """Return for each row the values of some columns, as text; a gap is an empty text."""
     shown = frame[columns].iloc[rows]
     # Asked of the whole frame: pandas' NA cannot be compared, not even with itself.
     is_missing = shown.isna().to_numpy()
     return [
         {
-            name: "" if gap else _write_cell(value)
+            name: "" if gap else _write_cell(value, longest)
             for name, value, gap in zip(columns, values, gaps, strict=True)
         }
         for values, gaps in zip(shown.itertuples(index=False), is_missing, strict=True)
     ]
 
 
-def _write_cell(value: Any) -> str:
+def _write_cell(value: Any, longest: int) -> str:
     if isinstance(value, float):
         # Whole numbers in full: 1205620, not 1.20562e+06.
         text = f"{value:.0f}" if value.is_integer() and abs(value) < 1e15 else f"{value:.6g}"
     else:
         text = str(value)
-    return text if len(text) <= LONGEST_CELL else text[: LONGEST_CELL - 1] + "…"
+    return text if len(text) <= longest else text[: longest - 1] + "…"
 
 
 def _write_id(value: Any) -> Any:

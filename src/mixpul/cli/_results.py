@@ -78,7 +78,8 @@ def assess_and_save(
             )
         with explain_full_disk(f"The assessment in {str(path)!r}", "Make room."):
             lowest = list_lowest_positives(is_positive, found.scores)
-            save(found.model, path, info=info | _describe_fit(found.to_dict(), lowest))
+            whole = info | _describe_fit(found.to_dict(), lowest)
+            save(found.model, path, info=whole, scores=found.scores)
     # Ctrl-C included: whoever stops the assessment should know that the model is there.
     except BaseException:
         if saved:
@@ -103,6 +104,8 @@ def _describe_fit(content: Mapping[str, Any], lowest: Mapping[str, Any]) -> dict
         },
         "fingerprint": content["data"]["fingerprint"],
         "seed": content["seed"],
+        # Those that matter most come first: people who check rows see these.
+        "columns": [entry["column"] for entry in content["importance"]],
         "versions": {k: content["made"][k] for k in ("mixpul", "python", "torch", "scikit-learn")},
         "assessment": {
             **{k: content["data"][k] for k in ("rows", "positives", "unlabeled", "negatives")},

@@ -8,6 +8,7 @@ from typing import Annotated
 
 import typer
 
+from mixpul.cli.audit import audit
 from mixpul.cli.compare import compare
 from mixpul.cli.demo import demo
 from mixpul.cli.evaluate import evaluate
@@ -20,6 +21,7 @@ from mixpul.cli.predict_images import predict_images
 from mixpul.cli.prior import prior
 from mixpul.cli.report import report
 from mixpul.cli.reproduce import reproduce
+from mixpul.cli.review import review
 
 __all__ = ["app", "main"]
 
@@ -38,6 +40,8 @@ COMMANDS: tuple[Callable[..., None], ...] = (
     fit,
     compare,
     predict,
+    review,
+    audit,
     evaluate,
     prior,
     inspect,

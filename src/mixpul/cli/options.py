@@ -20,6 +20,7 @@ import typer
 from mixpul._names import IMAGE_METHODS, IMAGE_NETS, METHODS, PRESETS
 
 __all__ = [
+    "FilledLabel",
     "FitOutputs",
     "ForceOption",
     "IdOption",
@@ -28,6 +29,7 @@ __all__ = [
     "JsonOption",
     "KnownPrior",
     "LabelOption",
+    "LabelOptions",
     "Method",
     "MissingLabelOption",
     "ModelArgument",
@@ -43,6 +45,7 @@ __all__ = [
     "check_choice",
     "choices_option",
     "expand_groups",
+    "names_option",
     "parse_names",
     "parse_threshold",
 ]
@@ -242,6 +245,49 @@ class KnownPrior(NamedTuple):
             help="Shares between which it lies, such as 0.03,0.06.",
         ),
     ] = ""
+
+
+class LabelOptions(NamedTuple):
+    """The label column of the table; what was said at the fit need not be said again."""
+
+    label: Annotated[
+        str | None, typer.Option(help="Column of known positives; by default that of the fit.")
+    ] = None
+    positive: PositiveOption = None
+    missing_is_unlabeled: MissingLabelOption = False
+
+    def fill_from(self, info: Mapping[str, Any]) -> "FilledLabel":
+        """Take what was not said from the label column of the fit, if it is the same one."""
+        label = self.label or info.get("label")
+        if label is None:
+            raise typer.BadParameter("The model file does not name a label column; give --label.")
+        # Another column may mark its positives by another value.
+        of_fit = info if label == info.get("label") else {}
+        return FilledLabel(
+            label,
+            of_fit.get("positive") if self.positive is None else self.positive,
+            self.missing_is_unlabeled or of_fit.get("missing_is_unlabeled", False),
+            _find_kind(of_fit.get("positive")),
+            of_fit.get("negative"),
+        )
+
+
+class FilledLabel(NamedTuple):
+    """The label column, its values, and how to read it; verified negatives may have one, too."""
+
+    column: str
+    positive: Any
+    missing_is_unlabeled: bool
+    kind: str
+    negative: Any = None
+
+
+def _find_kind(positive: Any) -> str:
+    """Return what kind of column has this value for labeled positives."""
+    # Before numbers: in Python a bool is an int.
+    if isinstance(positive, bool):
+        return "boolean"
+    return "number" if isinstance(positive, int | float) else "text"
 
 
 READING = "How CSV files are written"

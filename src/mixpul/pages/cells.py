@@ -11,6 +11,8 @@ from urllib.parse import quote
 
 from markupsafe import Markup
 
+from mixpul._util.spreadsheets import disarm_formula
+
 __all__ = ["clip_path", "clip_text", "link_csv", "list_columns"]
 
 LONGEST_TEXT = 44
@@ -48,22 +50,9 @@ def link_csv(rows: Sequence[Mapping[str, Any]], heading: Any) -> str:
     columns = list_columns(rows)
     file = io.StringIO()
     writer = csv.writer(file, lineterminator="\r\n")
-    writer.writerow(map(_disarm, [heading, "score", *columns]))
+    writer.writerow(map(disarm_formula, [heading, "score", *columns]))
     for row in rows:
         values = [row["values"].get(column, "") for column in columns]
-        writer.writerow([_disarm(row["id"]), row["score"], *map(_disarm, values)])
+        writer.writerow([disarm_formula(row["id"]), row["score"], *map(disarm_formula, values)])
     # The mark at the front tells spreadsheets that it is UTF-8.
     return "data:text/csv;charset=utf-8," + quote("\ufeff" + file.getvalue())
-
-
-def _disarm(value: Any) -> Any:
-    """Put an apostrophe before a text that a spreadsheet would run as a formula."""
-    text = str(value)
-    if not text.startswith(("=", "+", "-", "@", "\t", "\r")):
-        return value
-    # A negative number begins with a minus sign, too, and should stay a number.
-    try:
-        float(text)
-    except ValueError:
-        return f"'{text}"
-    return value

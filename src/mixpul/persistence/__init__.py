@@ -12,6 +12,9 @@ import re
 import warnings
 from typing import Any
 
+import numpy as np
+import torch
+from numpy.typing import ArrayLike, NDArray
 from sklearn.pipeline import Pipeline
 
 import mixpul
@@ -21,12 +24,14 @@ from mixpul.persistence._models import pack_model, rebuild_model
 from mixpul.persistence._tables import build_pipeline, take_apart
 from mixpul.persistence._values import CLASSES, UNSTORED, holds_unstored
 
-__all__ = ["FORMAT", "checksum", "describe", "load", "save"]
+__all__ = ["FORMAT", "checksum", "describe", "load", "read_scores", "save"]
 
 # Parameters that only a new fit would use: without them a loaded classifier predicts all the same.
 NEEDED_TO_FIT_AGAIN = ("miner", "prior", "augment", "candidates")
 # The tensors of a classifier's networks, or of those of a portfolio's members.
 OF_NETS = re.compile(r"(members_\.\d+\.)*net_\.")
+# The scores of training rows. With a dot in it, `load` does not take it for what was learned.
+OF_ROWS = "rows.scores"
 
 
 def save(
@@ -34,6 +39,7 @@ def save(
     path: str | os.PathLike,
     *,
     info: dict[str, Any] | None = None,
+    scores: ArrayLike | None = None,
 ) -> None:
     """Write a fitted classifier to one file, whole or not at all.
 
@@ -47,6 +53,9 @@ def save(
     info : dict, optional
         What else is worth knowing, as plain values: text, numbers, lists and dicts of them. The
         name of the label column, say. `persistence.describe` shows it.
+    scores : array of shape (n_rows,), optional
+        Out-of-fold scores of the training rows, from 0 to 1, in their order. They are stored in
+        single precision; `persistence.read_scores` returns them.
 
     Examples
     --------
@@ -61,6 +70,8 @@ def save(
     """
     table, classifier = take_apart(model)
     packed, tensors = pack_model(classifier)
+    if scores is not None:
+        tensors[OF_ROWS] = torch.from_numpy(np.array(scores, dtype=np.float32))
     description = {
         "format": _find_lowest_format(packed["learned"]),
         "version": mixpul.__version__,
@@ -121,6 +132,39 @@ def load(path: str | os.PathLike, **params: Any) -> PUClassifier | Pipeline:
     return whole
 
 
+def read_scores(path: str | os.PathLike) -> NDArray[np.float32]:
+    """Read the out-of-fold scores of the training rows from a model file.
+
+    Parameters
+    ----------
+    path : str or path-like
+
+    Returns
+    -------
+    ndarray of shape (n_rows,)
+        In the order of the training rows, from 0 to 1.
+
+    Examples
+    --------
+    >>> import tempfile, pathlib
+    >>> from mixpul import MixPULClassifier, datasets, persistence, save
+    >>> pu = datasets.make_pu(*datasets.load("titanic", return_X_y=True), c=0.1, random_state=0)
+    >>> model = MixPULClassifier(n_epochs=2, random_state=0).fit(pu.X, pu.s)
+    >>> path = pathlib.Path(tempfile.mkdtemp()) / "titanic.mixpul"
+    >>> save(model, path, scores=[0.25] * len(pu.X))
+    >>> persistence.read_scores(path)[:2]
+    array([0.25, 0.25], dtype=float32)
+    """
+    tensors, _ = read_file(path)
+    scores = tensors.get(OF_ROWS)
+    if scores is None or scores.ndim != 1 or scores.dtype != torch.float32:
+        raise ValueError(
+            f"{os.fspath(path)!r} has no scores of the rows it was fitted on; fit it again with "
+            "`mixpul fit`, which keeps them."
+        )
+    return scores.numpy()
+
+
 def describe(path: str | os.PathLike) -> dict[str, Any]:
     """Tell what is in a model file without building the model or running anything from it.
 
@@ -136,9 +180,9 @@ def describe(path: str | os.PathLike) -> dict[str, Any]:
         Plain values, ready for JSON: `format`, `version` of mixpul that wrote it, the `class`, its
         `params`, `learned` (text and short numbers), the `members` of a portfolio by name (`class`,
         `params`, `learned`, `members`), the `tensors` with their types and shapes, `n_parameters`,
-        `info` as given to `save`, and `table`, the parameters and the report of the `TableInput`,
-        or None. `n_parameters` counts all numbers of all networks, also those that are not trained,
-        such as the landmarks of a kernel.
+        `info` as given to `save`, `table`, the parameters and the report of the `TableInput`,
+        or None, and the `checksum` of the content. `n_parameters` counts all numbers of all
+        networks, also those that are not trained, such as the landmarks of a kernel.
 
     Examples
     --------
@@ -165,6 +209,7 @@ def describe(path: str | os.PathLike) -> dict[str, Any]:
             "n_parameters": sum(of_nets),
             "info": description.get("info", {}),
             "table": _show_table(description.get("table")),
+            "checksum": description.get("sha256"),
         }
     except (KeyError, TypeError, AttributeError) as error:
         raise ValueError(

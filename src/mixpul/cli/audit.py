@@ -1,0 +1,174 @@
+"""`mixpul audit`: what verdicts say of a model."""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+from rich.table import Table
+
+from mixpul.cli._messages import format_interval, print_json, say
+from mixpul.cli._outputs import check_outputs, explain_full_disk
+from mixpul.cli.options import ForceOption, JsonOption, ModelArgument
+
+if TYPE_CHECKING:
+    from mixpul.assess.answered import Answered
+
+__all__ = ["audit"]
+
+TITLES = {"precision": "precision", "recall": "recall", "f1": "F1"}
+
+
+def audit(
+    model: ModelArgument,
+    queues: Annotated[
+        list[Path],
+        typer.Argument(
+            metavar="QUEUE...",
+            help="Answered queues of `mixpul review`: CSV files, or JSON exported by Label Studio.",
+        ),
+    ],
+    report: Annotated[Path | None, typer.Option(help="Also write a report: one HTML page.")] = None,
+    force: ForceOption = False,
+    as_json: JsonOption = False,
+) -> None:
+    """Say how good a model is, from rows that people have checked.
+
+    Example: [bold]mixpul audit model.mixpul queue.csv --report audit.html[/bold]
+    """
+    # Imported here: it takes seconds, --help should not.
+    from mixpul.assess.answered import read_answers
+    from mixpul.cli._inputs import load_table_model
+    from mixpul.persistence import describe
+
+    if report is not None:
+        check_outputs([report], [str(model), *map(str, queues)], force)
+    _, info = load_table_model(model)
+    checksum = describe(model)["checksum"]
+    answered = read_answers(queues, checksum)
+    content = _audit(answered, info) | {"model": checksum, "queues": [q.name for q in queues]}
+    content["next"] = _suggest_fit(content["prior"], info)
+    if report is not None:
+        from mixpul._util.files import write_whole
+        from mixpul.pages import render_audit_page
+
+        with explain_full_disk(repr(str(report))):
+            write_whole(report, render_audit_page(content).encode())
+    if as_json:
+        print_json(content)
+    else:
+        _show(content, report)
+
+
+def _audit(answered: "Answered", info: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the audited figures, and beside them what was claimed without verdicts."""
+    from mixpul.assess import audit as audit_rows
+
+    known = info.get("thresholds", {"threshold": [0.5], "suggested": {"0.5": 0.5}})
+    flagged = None
+    # Of another table the number of rows above a threshold follows from the rows drawn.
+    if "flagged" in known and (info["fingerprint"] or "").startswith(f"sha256:{answered.table}"):
+        n_unlabeled = info["assessment"]["unlabeled"]
+        flagged = [round(share * n_unlabeled) for share in known["flagged"]]
+    found = audit_rows(
+        answered.reviews, answered.verdicts, known["threshold"], flagged=flagged
+    ).to_dict()
+    curves = found["thresholds"]
+    found["prior"] |= {"source": "audited"}
+    suggested = {
+        name: {"at": at, **_pick(curves, _find_place(curves["threshold"], at))}
+        for name, at in sorted(known["suggested"].items(), key=lambda item: item[1])
+    }
+    return found | {"suggested": suggested, "claimed": _repeat_claims(info, suggested)}
+
+
+def _find_place(points: list[float], value: float) -> int:
+    from mixpul.pages.thresholds import find_nearest
+
+    return find_nearest(points, value)
+
+
+def _pick(curves: Mapping[str, Any], place: int) -> dict[str, Any]:
+    """Return the figures at one of the thresholds."""
+    rates = {
+        name: {part: curves[name][part][place] for part in ("value", "low", "high")}
+        for name in TITLES
+    }
+    return {"flagged": curves["flagged"][place], **rates}
+
+
+def _repeat_claims(info: Mapping[str, Any], suggested: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what the model file says of the same figures, from PU labels alone."""
+    from mixpul.metrics import PURates
+
+    known, curves = info.get("assessment", {}), info.get("thresholds", {})
+    prior, auc = known.get("prior", {}), known.get("corrected_auc")
+    share = prior.get("value", prior.get("used"))
+    claims: dict[str, Any] = {
+        "prior": share,
+        "auc": auc.get("value") if isinstance(auc, Mapping) else None,
+        "suggested": {},
+    }
+    if share is None or "recall" not in curves:
+        return claims
+    for name, one in suggested.items():
+        place = _find_place(curves["threshold"], one["at"])
+        recall, flagged = curves["recall"][place], curves["flagged"][place]
+        # Of no flagged row there is no precision.
+        rates = PURates(recall, flagged, share) if flagged else None
+        claims["suggested"][name] = {
+            "precision": min(1.0, float(rates.precision)) if rates else None,
+            "recall": recall,
+            "f1": min(1.0, float(rates.f1)) if rates else None,
+        }
+    return claims
+
+
+def _suggest_fit(prior: Mapping[str, Any], info: Mapping[str, Any]) -> str:
+    """Return the command that fits again with the audited prior."""
+    from mixpul.cli._inputs import quote_command
+
+    words = ["fit", "TABLE", "--label", str(info.get("label", "LABEL"))]
+    words += [] if info.get("id") is None else ["--id", info["id"]]
+    for name, value in info.get("reading", {}).items():
+        for one in value if isinstance(value, list) else [value]:
+            words += [f"--{name}", one]
+    return quote_command([*words, "--prior-interval", f"{prior['low']:.3f},{prior['high']:.3f}"])
+
+
+def _show(content: Mapping[str, Any], report: Path | None) -> None:
+    answers = content["answers"]
+    n_answered = sum(answers[word] for word in ("yes", "no", "unsure"))
+    text = f"{n_answered} rows answered: " + ", ".join(
+        f"{answers[word]} {word}" for word in ("yes", "no", "unsure")
+    )
+    text += f"; {answers['skipped']} skipped, which count as unsure" if answers["skipped"] else ""
+    text += f"; {answers['open']} still open, which do not count" if answers["open"] else ""
+    say(f"{text}. Figures are about the {content['rows']:,} unlabeled rows.")
+    shown = Table()
+    for title in ("threshold", "flagged", "", "audited (95 %)", "claimed"):
+        is_number = title not in ("threshold", "")
+        shown.add_column(title, justify="right" if is_number else "left", no_wrap=True)
+    claimed = content["claimed"]
+    for key, title in (("prior", "class prior"), ("auc", "AUC")):
+        last = key == "auc"
+        cells = format_interval(content[key]), _format_claim(claimed[key])
+        shown.add_row("", "", title, *cells, end_section=last)
+    for name, one in content["suggested"].items():
+        of_name = claimed["suggested"].get(name, {})
+        names, counts = (name, f"at {one['at']:.4g}", ""), (f"{one['flagged']:,.0f}", "", "")
+        for of_row, count, (key, title) in zip(names, counts, TITLES.items(), strict=True):
+            cells = format_interval(one[key]), _format_claim(of_name.get(key))
+            shown.add_row(of_row, count, title, *cells, end_section=key == "f1")
+    say(shown)
+    say("Claimed is what was said without verdicts; the AUC is that against negatives.")
+    if answers["unsure"] + answers["skipped"]:
+        say("Unsure rows count as yes or no, whichever takes a figure to the end of its interval.")
+    say(f"Checking {content['more_rows']:,} more rows would halve the interval of the prior.")
+    say(f"Next, fit again with what is known now: {content['next']}")
+    if report is not None:
+        say(f"Page: {report}")
+
+
+def _format_claim(value: float | None) -> str:
+    return "-" if value is None else f"{value:.3f}"

@@ -1,0 +1,112 @@
+"""The page of an audit: what checked rows say of the model, with a slider for the threshold."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from mixpul.pages import charts
+from mixpul.pages.numbers import (
+    format_count,
+    format_count_span,
+    format_percent,
+    format_span,
+    format_threshold,
+)
+from mixpul.pages.render import embed_json, render
+from mixpul.pages.thresholds import find_boundaries, find_nearest
+
+__all__ = ["render_audit_page"]
+
+RATES = {"precision": 2, "recall": 1, "f1": 3}  # each with the number of its colour
+NAMES = {"precision": "precision", "recall": "recall", "f1": "F1"}
+TICKS = (0.0, 0.25, 0.5, 0.75, 1.0)
+
+
+def render_audit_page(content: Mapping[str, Any]) -> str:
+    """Write an audit as one HTML page that loads nothing.
+
+    Parameters
+    ----------
+    content : dict
+        What `mixpul audit --json` prints.
+
+    Returns
+    -------
+    str
+        The page. It holds the whole content as JSON in the element with the id 'audit'.
+    """
+    points = content["thresholds"]["threshold"]
+    texts = [_describe(content, place) for place in range(len(points))]
+    names = list(content["suggested"])
+    places = {name: find_nearest(points, content["suggested"][name]["at"]) for name in names}
+    # The classifier's own threshold, where the slider of a fit stands first, too.
+    start = find_nearest(points, 0.5)
+    slider = {
+        "boundaries": find_boundaries(points),
+        "names": list(texts[0]),
+        "texts": [list(text.values()) for text in texts],
+        "thresholds": points,
+    }
+    return render(
+        "audit.html.j2",
+        c=content,
+        now=texts[start],
+        start=start,
+        places=places,
+        texts=texts,
+        chart=_draw_rates(content["thresholds"], start),
+        legend=charts.draw_legend(_list_lines(content["thresholds"]), marks=False),
+        slider=embed_json(slider),
+        embedded=embed_json(content),
+        count=format_count,
+        count_span=format_count_span,
+        percent=format_percent,
+        span=format_span,
+    )
+
+
+def _describe(content: Mapping[str, Any], place: int) -> dict[str, str]:
+    """Write what the page says of the threshold at `place`."""
+    curves = content["thresholds"]
+    flagged = curves["flagged"][place]
+    shown = {
+        "threshold": format_threshold(curves["threshold"][place]),
+        "exact": str(curves["threshold"][place]),
+        "flagged": format_count(flagged),
+        "flagged_share": format_percent(flagged / content["rows"]),
+    }
+    for name in RATES:
+        rate = {part: curves[name][part][place] for part in ("value", "low", "high")}
+        shown |= {
+            name: format_percent(rate["value"]),
+            f"{name}_span": format_span(rate["low"], rate["high"]),
+        }
+    found = flagged * (curves["precision"]["value"][place] or 0.0)
+    return shown | {
+        "found": format_count(found),
+        "false_alarms": format_count(flagged - found),
+    }
+
+
+def _list_lines(curves: Mapping[str, Any]) -> list[charts.Line]:
+    """Make a line with its band of each rate, where it is known."""
+    lines = []
+    for name, series in RATES.items():
+        rate = curves[name]
+        known = [k for k, value in enumerate(rate["value"]) if value is not None]
+        x = [curves["threshold"][k] for k in known]
+        y, low, high = ([100 * rate[part][k] for k in known] for part in ("value", "low", "high"))
+        lines.append(charts.Line(NAMES[name], x, y, low, high, series))
+    return lines
+
+
+def _draw_rates(curves: Mapping[str, Any], start: int) -> Any:
+    return charts.draw_lines(
+        _list_lines(curves),
+        title="Precision, recall and F1",
+        x_label="threshold",
+        y_label="%",
+        x_ticks=TICKS,
+        y_ticks=[100 * tick for tick in TICKS],
+        marks=False,
+        cursor_at=curves["threshold"][start],
+    )
