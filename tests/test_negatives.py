@@ -321,13 +321,13 @@ def test_verified_negatives_have_their_share_of_the_negative_side_of_a_tree(monk
     X = np.zeros((80, 1), dtype=np.float32)
     X[60:] = 1
     weights = []
-    original = _trees._flatten_tree
+    original = _trees._flatten_classifier
 
     def look(tree):
         weights.append(tree.weighted_n_node_samples.tolist())
         return original(tree)
 
-    monkeypatch.setattr(_trees, "_flatten_tree", look)
+    monkeypatch.setattr(_trees, "_flatten_classifier", look)
     BaggingPUClassifier(n_estimators=3, random_state=0).fit(
         X, np.arange(80) < 20, negative=np.arange(80) >= 60
     )

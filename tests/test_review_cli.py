@@ -227,7 +227,8 @@ def test_json_has_everything(work, answered):
     assert found["thresholds"]["flagged"] == pytest.approx(flagged)
     assert set(found["suggested"]) == set(info["thresholds"]["suggested"])
     assert set(found["claimed"]["suggested"]) == set(found["suggested"])
-    assert 0 < found["claimed"]["prior"] < 1
+    assert found["claimed"]["prior"]["kind"] == "at most"
+    assert 0 < found["claimed"]["prior"]["value"] <= 1
 
 
 def test_rounds_add_up_on_the_command_line(work, queue, answered, tmp_path):

@@ -196,9 +196,9 @@ def assess(
     """
     start = time.perf_counter()
     source = source or Source()
+    known: dict[str, Any] = {"prior": prior, "prior_interval": prior_interval}
     # Before anything is fitted: a wrong number should not cost the time of a fit.
-    check_given_prior(prior, prior_interval)
-    known = {"prior": prior, "prior_interval": prior_interval}
+    check_given_prior(**known)
     with record_warnings() as raised:
         _, labeled = split_labels(is_positive)
         rows = prepare_rows(model, X, labeled, random_state)
@@ -209,13 +209,11 @@ def assess(
         rows, labeled, fitted, ids = _leave_out(is_negative, rows, labeled, whole, ids)
         judged = _judge(rows, labeled, fitted, known, random_state, verbose)
     _enable_probabilities(fitted, labeled, judged.claims.prior)
-    top, bottom = rows.list_extremes(labeled, fitted, ids, judged.importance)
+    extremes = rows.list_extremes(labeled, fitted, ids, judged.importance)
     return Assessment(
         model=rows.model,
         scores=whole.shares,
         data=_describe_data(rows, labeled, int(is_negative.sum()), source),
-        method=type(fitted.classifier).__name__,
-        settings=write_settings(fitted.classifier),
         seed=random_state,
         folds=int(fitted.folds.max()) + 1,
         pu_auc=judged.claims.pu_auc,
@@ -224,15 +222,12 @@ def assess(
         thresholds=judged.claims.curves,
         suggested=judged.claims.suggested,
         histogram=compute_histogram(labeled, fitted.shares),
-        top=top,
-        bottom=bottom,
         importance=judged.importance,
-        leaderboard=[dict(entry) for entry in getattr(fitted.classifier, "leaderboard_", [])],
-        networks=list_networks(fitted.classifier),
-        history=[dict(record) for record in getattr(fitted.classifier, "history_", [])],
         checks=judged.checks,
         warnings=list(dict.fromkeys([*judged.leaks, *source.warnings, *raised])),
         made=_describe_making(source, time.perf_counter() - start),
+        **dict(zip(("top", "bottom"), extremes, strict=True)),
+        **_describe_method(fitted.classifier),
     )
 
 
@@ -306,6 +301,16 @@ def _judge(
         leaks=[str(leak) for leak in evidence.leaks] if evidence else [],
         checks=checks,
     )
+
+
+def _describe_method(classifier: Any) -> dict[str, Any]:
+    return {
+        "method": type(classifier).__name__,
+        "settings": write_settings(classifier),
+        "leaderboard": [dict(entry) for entry in getattr(classifier, "leaderboard_", [])],
+        "networks": list_networks(classifier),
+        "history": [dict(record) for record in getattr(classifier, "history_", [])],
+    }
 
 
 def _describe_data(

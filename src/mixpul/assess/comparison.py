@@ -142,23 +142,9 @@ def compare(
     parts = [rows, labeled, folds, *([is_negative] if is_negative.any() else [])]
     digest = hashlib.sha256(b"".join(part.tobytes() for part in parts)).hexdigest()
     keeper = None if folder is None else _Keeper(Path(folder))
-    n_parts = int(folds.max()) + 1
-    records = []
-    with progress_bar(len(chosen) * n_parts, "methods", verbose, unit="fits") as advance:
-        for name, classifier in chosen.items():
-            key = f"{__version__} {digest} {write_recipe(classifier)}"
-            record = keeper.read(name, key) if keeper else None
-            if record is not None:
-                # A bar that skips what is there already would look stuck, then jump.
-                for _ in range(n_parts):
-                    advance({})
-            else:
-                result = _try_method(classifier, rows, labeled, is_negative, folds, advance)
-                record = {"method": name, "key": key, **result}
-                if keeper:
-                    keeper.write(name, record)
-            records.append(record)
-    ranked = _rank_methods(records, labeled, others, n_parts, random_state)
+    key = f"{__version__} {digest}"
+    records = _run_methods(chosen, rows, labeled, is_negative, folds, keeper, key, verbose)
+    ranked = _rank_methods(records, labeled, others, int(folds.max()) + 1, random_state)
     if ranked.recommended is None or check_given_prior(prior, prior_interval) is None:
         return ranked
     scores = {r["method"]: r["scores"] for r in records if "failure" not in r}
@@ -169,6 +155,36 @@ def compare(
         if entry["pu_auc"] is not None:
             entry["corrected_auc"] = bound_auc(known, entry["pu_auc"])
     return replace(ranked, prior=known)
+
+
+def _run_methods(
+    chosen: Mapping[str, PUClassifier],
+    rows: NDArray,
+    is_positive: NDArray[np.bool_],
+    is_negative: NDArray[np.bool_],
+    folds: NDArray[np.int32],
+    keeper: "_Keeper | None",
+    key_of_rows: str,
+    verbose: int,
+) -> list[dict[str, Any]]:
+    """Fit each method on the folds, or read its scores of an earlier run."""
+    n_parts = int(folds.max()) + 1
+    records = []
+    with progress_bar(len(chosen) * n_parts, "methods", verbose, unit="fits") as advance:
+        for name, classifier in chosen.items():
+            key = f"{key_of_rows} {write_recipe(classifier)}"
+            record = keeper.read(name, key) if keeper else None
+            if record is not None:
+                # A bar that skips what is there already would look stuck, then jump.
+                for _ in range(n_parts):
+                    advance({})
+            else:
+                result = _try_method(classifier, rows, is_positive, is_negative, folds, advance)
+                record = {"method": name, "key": key, **result}
+                if keeper:
+                    keeper.write(name, record)
+            records.append(record)
+    return records
 
 
 class _Keeper:

@@ -99,29 +99,40 @@ def _pick(curves: Mapping[str, Any], place: int) -> dict[str, Any]:
 
 def _repeat_claims(info: Mapping[str, Any], suggested: Mapping[str, Any]) -> dict[str, Any]:
     """Return what the model file says of the same figures, from PU labels alone."""
-    from mixpul.metrics import PURates
-
     known, curves = info.get("assessment", {}), info.get("thresholds", {})
-    prior, auc = known.get("prior", {}), known.get("corrected_auc")
-    share = prior.get("value", prior.get("used"))
-    claims: dict[str, Any] = {
-        "prior": share,
-        "auc": auc.get("value") if isinstance(auc, Mapping) else None,
-        "suggested": {},
+    prior = known.get("prior", {})
+    # Files from before bounds were told from estimates repeat nothing.
+    if "source" not in prior or "recall" not in curves:
+        return {"prior": None, "auc": None, "suggested": {}}
+    is_bound = prior["source"] == "estimated"
+    share = {"kind": "at most", "value": prior["upper"]} if is_bound else prior
+    return {
+        "prior": _claim(share | ({} if is_bound else {"kind": "estimate"})),
+        "auc": _claim(known["corrected_auc"]),
+        "suggested": {
+            name: _claim_rates(known, curves, _find_place(curves["threshold"], one["at"]))
+            for name, one in suggested.items()
+        },
     }
-    if share is None or "recall" not in curves:
-        return claims
-    for name, one in suggested.items():
-        place = _find_place(curves["threshold"], one["at"])
-        recall, flagged = curves["recall"][place], curves["flagged"][place]
+
+
+def _claim_rates(
+    known: Mapping[str, Any], curves: Mapping[str, Any], place: int
+) -> dict[str, dict[str, Any] | None]:
+    from mixpul.assess.figures import bound_f1, bound_precision
+
+    recall, flagged = curves["recall"][place], curves["flagged"][place]
+    rates = known["prior"], recall, flagged, known["positives"], known["unlabeled"]
+    return {
         # Of no flagged row there is no precision.
-        rates = PURates(recall, flagged, share) if flagged else None
-        claims["suggested"][name] = {
-            "precision": min(1.0, float(rates.precision)) if rates else None,
-            "recall": recall,
-            "f1": min(1.0, float(rates.f1)) if rates else None,
-        }
-    return claims
+        "precision": _claim(bound_precision(*rates)) if flagged else None,
+        "recall": {"kind": "estimate", "value": recall},
+        "f1": _claim(bound_f1(*rates)) if flagged else None,
+    }
+
+
+def _claim(figure: Mapping[str, Any]) -> dict[str, Any]:
+    return {"kind": figure["kind"], "value": float(figure["value"])}
 
 
 def _suggest_fit(prior: Mapping[str, Any], info: Mapping[str, Any]) -> str:
@@ -170,5 +181,7 @@ def _show(content: Mapping[str, Any], report: Path | None) -> None:
         say(f"Page: {report}")
 
 
-def _format_claim(value: float | None) -> str:
-    return "-" if value is None else f"{value:.3f}"
+def _format_claim(claim: Mapping[str, Any] | None) -> str:
+    if claim is None:
+        return "-"
+    return ("≤ " if claim["kind"] == "at most" else "") + f"{claim['value']:.3f}"

@@ -69,7 +69,6 @@ def fit_images(
     from mixpul.cli._results import assess_and_save, show_results, write_page
     from mixpul.cli._settings import make_classifier
     from mixpul.images.defaults import SETTINGS_BY_METHOD
-    from mixpul.pages import render_fit_page
 
     defaults = SETTINGS_BY_METHOD[method] | {"net": net.value}
     classifier = make_classifier(
@@ -91,11 +90,15 @@ def fit_images(
         info={"pictures": {"size": size, "odd": odd}},
     )
     if outputs.report is not None:
-        content = found.to_dict()
-        write_page(
-            render_fit_page(content, thumbnails=_make_thumbnails(content, unlabeled)), outputs
-        )
+        page = _render_page(found.to_dict(), unlabeled)
+        write_page(page, outputs)
     show_results(found, outputs, f"{size} x {size} pixels")
+
+
+def _render_page(content: dict[str, Any], unlabeled: Path) -> str:
+    from mixpul.pages import render_fit_page
+
+    return render_fit_page(content, thumbnails=_make_thumbnails(content, unlabeled))
 
 
 def _read_images(positive: Path, unlabeled: Path, size: int, odd: Odd) -> "LabeledImages":

@@ -249,7 +249,7 @@ def _check_table(fingerprint: str, info: Mapping[str, Any], is_unseen: bool) -> 
 def _find_prior(info: Mapping[str, Any]) -> float:
     """Return the class prior that the fit has found."""
     known = info.get("assessment", {}).get("prior", {})
-    prior = known.get("value", known.get("used", USUAL_PRIOR))
+    prior = known.get("value", USUAL_PRIOR)
     return float(min(max(prior, 0.01), 0.99))
 
 

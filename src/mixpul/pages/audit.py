@@ -61,7 +61,13 @@ def render_audit_page(content: Mapping[str, Any]) -> str:
         count_span=format_count_span,
         percent=format_percent,
         span=format_span,
+        claim=_write_claim,
     )
+
+
+def _write_claim(claim: Mapping[str, Any]) -> str:
+    """Write a figure from PU labels alone: most of them are bounds."""
+    return ("at most " if claim["kind"] == "at most" else "") + format_percent(claim["value"])
 
 
 def _describe(content: Mapping[str, Any], place: int) -> dict[str, str]:

@@ -329,10 +329,6 @@ class NeuralPUClassifier(PUClassifier):
         )
         self.net_ = join_folds(settings.nets)
         self.net_.eval().requires_grad_(False)
-        for tensor in chain(self.net_.parameters(), self.net_.buffers()):
-            # Slices of networks trained side by side start anywhere in memory, and products may
-            # then differ in the last digit from those of the same network read from a file.
-            tensor.data = tensor.data.clone()
         if len(nets) > len(members):
             self.settings_ = [
                 {"net": setting.net, "weight_decay": setting.decay, "weight": float(weight)}

@@ -1,6 +1,7 @@
 """Several settings trained on the same folds, weighed by the rows their networks have not seen."""
 
 from collections.abc import Sequence
+from itertools import chain
 from typing import NamedTuple
 
 import numpy as np
@@ -174,4 +175,9 @@ def _balance(scores: Sequence[NDArray], weights: NDArray[np.float64]) -> NDArray
 
 def join_folds(nets: list[nn.Module]) -> nn.Module:
     """Return the mean of the networks of all folds, or the only one."""
-    return nets[0] if len(nets) == 1 else Averaged(nets)
+    joined = nets[0] if len(nets) == 1 else Averaged(nets)
+    for tensor in chain(joined.parameters(), joined.buffers()):
+        # Slices of networks trained side by side start anywhere in memory, and products may then
+        # differ in the last digit from those of the same network read from a file.
+        tensor.data = tensor.data.clone()
+    return joined
