@@ -891,7 +891,7 @@ def test_positives_of_one_kind_labeled_more_often_are_noticed(favour, words):
     check = hinted(favour)
     assert check["verdict"] == "caution"
     number, found = re.search(
-        r"Where 'north' is true, the odds of a label are about (\d+) times (\w+) than",
+        r"Where 'north' is true, the odds of a label are about (\d+) times (\w+) \(at least",
         check["text"],
     ).groups()
     assert 6 <= int(number) <= 16

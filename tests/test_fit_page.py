@@ -268,7 +268,7 @@ def test_problems_come_first_and_are_named_at_the_top(small):
         {"name": "no leak", "verdict": "bad", "text": "There is one."},
     ]
     page = render_fit_page(small)
-    assert "2 of 3" in page
+    assert "2 of 4" in page  # a note asks for nothing
     assert "no leak (bad), stable prior (caution)." in page
     assert page.index("There is one.") < page.index("It is not.") < page.index("They are.")
 

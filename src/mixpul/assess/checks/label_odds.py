@@ -25,7 +25,7 @@ LEAST_SHARE = 0.1  # of the rows, on either side of a split
 # Groups of rows by score, with equally many labeled rows: few, so that each has some.
 N_GROUPS = 5
 # How much of the odds a column may explain by telling of the class; see the module's text.
-HONEST_RATIO = 2.5
+HONEST_RATIO = 3.0
 # Of naming any column at all, where the assumption holds.
 ERROR = 0.05
 
@@ -41,15 +41,20 @@ class Split(NamedTuple):
     ratio : float
         The odds of a label on the upper side over those on the lower one, among rows of similar
         scores.
-    is_uneven : bool
-        Whether the ratio is beyond `HONEST_RATIO`, or below its inverse, by more than chance, with
-        an error that counts all splits.
+    least : float
+        The lower confidence limit of the ratio, or of its inverse where that is larger; the error
+        counts all splits.
     """
 
     column: str
     side: str
     ratio: float
-    is_uneven: bool
+    least: float
+
+    @property
+    def is_uneven(self) -> bool:
+        """Whether the ratio is too large to be honest by more than chance."""
+        return self.least > HONEST_RATIO
 
 
 def compare_sides(table: TableInput, shuffled: ShuffledScores) -> list[Split]:
@@ -67,7 +72,7 @@ def compare_sides(table: TableInput, shuffled: ShuffledScores) -> list[Split]:
     # Bonferroni: the error is shared among all splits.
     limit = norm.isf(ERROR / max(1, len(compared)))
     return [
-        Split(column, side, float(np.exp(log)), bool(abs(log) - limit * se > np.log(HONEST_RATIO)))
+        Split(column, side, float(np.exp(log)), float(np.exp(abs(log) - limit * se)))
         for column, side, log, se in compared
     ]
 

@@ -61,7 +61,7 @@ def _describe_uneven(uneven: Sequence[Split]) -> str:
     worst = max(uneven, key=lambda split: abs(np.log(split.ratio)))
     times = max(worst.ratio, 1 / worst.ratio)
     often = f"{times:.0f} times" if times < 20 else "more than 20 times"
-    more = "higher" if worst.ratio > 1 else "lower"
+    more = f"{'higher' if worst.ratio > 1 else 'lower'} (at least {worst.least:.1f} times)"
     others = sorted({split.column for split in uneven} - {worst.column})
     also = f" The same goes for {_quote(others)}." if others else ""
     columns = [worst.column, *others]
