@@ -198,7 +198,7 @@ def assess(
     source = source or Source()
     known: dict[str, Any] = {"prior": prior, "prior_interval": prior_interval}
     # Before anything is fitted: a wrong number should not cost the time of a fit.
-    check_given_prior(**known)
+    check_given_prior(prior, prior_interval)
     with record_warnings() as raised:
         _, labeled = split_labels(is_positive)
         rows = prepare_rows(model, X, labeled, random_state)
@@ -241,11 +241,12 @@ def _learn(
     on_fitted: Callable[[Any], None] | None,
 ) -> OutOfFold:
     """Fit the classifier on all rows, and find the scores of rows left out."""
-    fit_on_all_rows(rows.classifier, rows.values, is_positive, verbose, is_negative)
+    verified = is_negative if is_negative.any() else None
+    fit_on_all_rows(rows.classifier, rows.values, is_positive, verbose, verified)
     if on_fitted is not None:
         on_fitted(rows.model)
     return score_out_of_fold(
-        rows.classifier, rows.values, is_positive, n_folds, seed, verbose, is_negative
+        rows.classifier, rows.values, is_positive, n_folds, seed, verbose, verified
     )
 
 

@@ -22,6 +22,7 @@ __all__ = [
     "bound_precision",
     "compute_f1",
     "compute_precision",
+    "count_looked_at",
 ]
 
 Shares = NDArray[np.float64]
@@ -138,13 +139,18 @@ def _correct(pu_auc: float, prior: float) -> float:
 def _bound_recall(
     recall: Shares, prior: float, n_positive: int, n_unlabeled: int
 ) -> tuple[Shares, Shares]:
-    """Return the interval of the recall among the hidden positives.
+    """Return the interval of the recall among the hidden positives."""
+    return wilson_interval(recall, count_looked_at(prior, n_positive, n_unlabeled), LEVEL)
 
-    They are few themselves: what is known of n labeled positives is known of K hidden ones as if
-    n K / (n + K) had been looked at.
+
+def count_looked_at(prior: float, n_positive: int, n_unlabeled: int) -> float:
+    """Return of how many hidden positives the labeled ones are worth a look.
+
+    Hidden positives are few themselves: what is known of n labeled ones is known of K hidden ones
+    as if n K / (n + K) had been looked at.
     """
     n_hidden = prior * n_unlabeled
-    return wilson_interval(recall, n_positive * n_hidden / (n_positive + n_hidden), LEVEL)
+    return n_positive * n_hidden / (n_positive + n_hidden)
 
 
 def _bound_above(most: Shares) -> dict[str, Any]:

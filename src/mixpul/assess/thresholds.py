@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mixpul._util.errors import MixpulError
-from mixpul.assess.figures import bound_f1, bound_precision
+from mixpul.assess.figures import bound_f1, bound_precision, count_looked_at
 from mixpul.assess.intervals import bound_share
 from mixpul.metrics import best_threshold, prior_threshold, recall_threshold
 from mixpul.metrics.thresholds import (
@@ -142,7 +142,8 @@ def compute_curves(
     n_positive, n_unlabeled = int(is_positive.sum()), int((~is_positive).sum())
     rates = (prior, recall, flagged, n_positive, n_unlabeled)
     curves = {
-        "recall": bound_share(recall, n_positive),
+        # Of the hidden positives, which are as many as the prior says; more would change little.
+        "recall": bound_share(recall, count_looked_at(prior["value"], n_positive, n_unlabeled)),
         "flagged": bound_share(flagged, n_unlabeled),
         "precision": bound_precision(*rates),
         "f1": bound_f1(*rates),
