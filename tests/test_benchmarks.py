@@ -139,3 +139,49 @@ def test_the_suite_labels_at_most_half_of_the_positives_and_scales_by_training_r
     # Without the logarithm one row would be further out than all the others together.
     assert np.abs(split.pu.X).max() < suite.HEAVY_TAIL
     assert len(split.X_test) == 120
+
+
+@pytest.fixture
+def trust(monkeypatch):
+    monkeypatch.syspath_prepend(BENCHMARKS)
+    return importlib.import_module("trust")
+
+
+def claims(**intervals):
+    return dict.fromkeys(("prior", "auc", "recall", "precision"), [0.0, 1.0]) | intervals
+
+
+def test_the_page_on_trust_shows_the_committed_results(trust):
+    """If not: python benchmarks/trust.py --write"""
+    assert trust.PAGE.read_text() == trust.fill_page()
+
+
+def test_a_claim_holds_if_the_truth_is_inside_it(trust):
+    truth = {"prior": 0.2, "auc": 0.8, "recall": 0.7, "precision": None}
+    routes = {name: claims() for name in trust.ROUTES}
+    records = [
+        {"dataset": "a", "settings": {"bias": 1}, "truth": truth, "claims": routes | more}
+        for more in (
+            {"without a prior": claims(prior=[0.0, 0.3])},
+            {"without a prior": claims(prior=[0.0, 0.1]), "with the prior": None},
+        )
+    ]
+    text = trust.write_tables(records)
+    assert "at random: 2 draws from 1 tables" in text
+    assert "| class prior | 50 % (0.20) | given; refused in 1 of 2 |" in text
+    # A precision that is not defined cannot be right or wrong.
+    assert "| precision | – | – | – | – |" in text
+    assert trust.write_tables([]) == "There are no results yet."
+
+
+def test_biased_labels_favour_one_side_of_a_column(trust):
+    random = np.random.default_rng(0)
+    X, truth = random.normal(size=(4000, 1)), np.ones(4000)
+    for bias, expected in ((1, 1), (10, 10)):
+        counts = np.zeros(2)
+        for seed in range(40):
+            labeled = trust.draw_labels(X, truth, bias, seed)
+            assert labeled.sum() == trust.N_LABELED
+            upper = X[labeled, 0] > np.median(X)
+            counts += [upper.sum(), (~upper).sum()]
+        assert counts[0] / counts[1] == pytest.approx(expected, rel=0.2)
