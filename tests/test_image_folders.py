@@ -441,7 +441,12 @@ def test_fit_says_how_good_it_is_and_writes_model_and_page(work, tmp_path):
     result = fit(work, out, "--report", tmp_path / "page.html", "--odd", "skip")
     assert result.code == 0, result.err
     assert "23 labeled positives and 60 unlabeled images, 12 x 12 pixels" in result.out
-    for words in ("PU-AUC out of fold", "recall 0.9", "images flagged", str(out)):
+    for words in (
+        "PU-AUC out of fold",
+        "from 29 labeled positives on; there are 23",
+        "flagged",
+        str(out),
+    ):
         assert words in result.out
     assert "skipped: unlabeled/deeper/wide.JPG is 30 x 18, not 12 x 12." in result.err
     assert describe(out)["info"]["pictures"] == {"size": 12, "odd": "skip"}
@@ -534,7 +539,7 @@ def test_the_model_is_there_if_its_assessment_or_its_page_fails(work, tmp_path, 
         raise ValueError("no luck")
 
     for name, what in (
-        ("bare", "mixpul.assess.assessment.estimate_priors"),
+        ("bare", "mixpul.assess.assessment.make_claims"),
         ("whole", "mixpul.pages.render_fit_page"),
     ):
         with monkeypatch.context() as patch:

@@ -32,6 +32,7 @@ from mixpul.cli.options import Method, Reading, TableOptions, parse_names
 from mixpul.cli.prior import judge_agreement
 from mixpul.methods._candidates import CANDIDATES
 from mixpul.metrics import pu_report
+from mixpul.metrics.thresholds import find_recall_depth
 from mixpul.persistence import describe
 from mixpul.priors import PRIORS
 from mixpul.tables import TableInput, read_table
@@ -138,7 +139,10 @@ def test_lists_of_columns_are_split_at_commas():
 def test_fit_says_how_good_it_is_and_writes_model_and_page(work, out):
     result = fit(work, out, "--report", out.with_suffix(".html"))
     assert result.code == 0
-    for words in ("PU-AUC out of fold", "recall 0.9", "labeled positives: ", str(out)):
+    for words in ("PU-AUC out of fold", "recall>=0.9", "labeled positives: ", str(out)):
+        assert words in result.out
+    # Without a known prior only limits.
+    for words in ("at most 0.", "at most", "by the class prior", "--prior"):
         assert words in result.out
     assert out.with_suffix(".html").read_text().lower().startswith("<!doctype html>")
     assert load(out)[-1].n_epochs == 2
@@ -220,7 +224,7 @@ def fail(*args, **kwargs):
 
 @pytest.mark.parametrize("method", ["mixpul", "pnu"])
 def test_the_model_is_there_if_its_assessment_fails(work, out, monkeypatch, method):
-    monkeypatch.setattr("mixpul.assess.assessment.estimate_priors", fail)
+    monkeypatch.setattr("mixpul.assess.assessment.make_claims", fail)
     cheap = SETTINGS if method == "mixpul" else ["--set", "n_centres=20"]
     result = fit(work, out, "--method", method, settings=cheap)
     assert result.code == 1
@@ -347,7 +351,10 @@ def test_fit_and_predict_in_other_processes_equal_the_python_api(work, tmp_path)
     assert model.read_bytes() == (work / "model.mixpul").read_bytes()
 
 
-@pytest.mark.parametrize("threshold", ["0.25", "prior", "recall=0.9", "recall=0.5"])
+@pytest.mark.parametrize(
+    "threshold",
+    ["0.25", "0.5", "prior", "f1", "recall=0.9", "recall=0.5", "recall>=0.9", "recall >= 0.5"],
+)
 def test_the_cut_is_a_number_or_comes_from_the_curve_of_the_fit(work, tmp_path, threshold):
     scores = tmp_path / "scores.csv"
     result = run(
@@ -359,18 +366,75 @@ def test_the_cut_is_a_number_or_comes_from_the_curve_of_the_fit(work, tmp_path, 
     assert told["rows"] == len(found) == 700
     assert told["flagged"] == found["predicted"].sum() == (found["score"] > told["threshold"]).sum()
     curve = describe(work / "model.mixpul")["info"]["thresholds"]
-    if threshold == "0.25":
+    if threshold in curve["suggested"]:
+        assert told["threshold"] == curve["suggested"][threshold]
+    elif threshold == "0.25":
         assert told["threshold"] == 0.25
-    elif threshold == "prior":
-        assert told["threshold"] == curve["suggested"]["prior"]
+    elif threshold == "recall >= 0.5":
+        # 43 positives: the 15th lowest promises a half.
+        scores = np.array(curve["lowest"]["score"])
+        assert (scores <= told["threshold"]).sum() == find_recall_depth(43, 0.5) - 1 == 15
     else:
         wanted = float(threshold.removeprefix("recall="))
         k = curve["threshold"].index(told["threshold"])
         assert curve["recall"][k] >= wanted
         higher = np.array(curve["threshold"]) > told["threshold"]
         assert np.array(curve["recall"])[higher].max() < wanted
-    if threshold == "recall=0.9":
-        assert told["threshold"] == curve["suggested"]["recall_90"]
+
+
+def test_every_threshold_that_is_printed_can_be_typed(work, tmp_path):
+    suggested = describe(work / "model.mixpul")["info"]["thresholds"]["suggested"]
+    assert list(suggested) == ["0.5", "prior", "f1", "recall>=0.9"]
+    for name, value in suggested.items():
+        words = ["evaluate", work / "model.mixpul", work / "later.csv", "--json"]
+        assert json.loads(run(*words, "--threshold", name).out)["threshold"] == value
+
+
+def test_a_promise_that_43_positives_cannot_make_is_one_sentence(work, tmp_path):
+    words = ["predict", work / "model.mixpul", work / "new.csv", "-o", tmp_path / "s.csv"]
+    result = run(*words, "--threshold", "recall>=0.99")
+    assert result.code == 1
+    assert_one_sentence(result.err)
+    assert "from 299 labeled positives on; there are 43" in result.err
+    assert not (tmp_path / "s.csv").exists()
+
+
+def test_a_model_file_of_an_earlier_version_says_what_it_cannot_promise(work, tmp_path):
+    info = describe(work / "model.mixpul")["info"]
+    old = {"bbe": {"value": 0.3, "se": 0.1, "low": 0.2, "high": 0.4}, "used": 0.3, "from": "bbe"}
+    info["assessment"]["prior"] = old
+    del info["thresholds"]["lowest"]
+    model = tmp_path / "old.mixpul"
+    save(load(work / "model.mixpul"), model, info=info)
+    words = ["predict", model, work / "new.csv", "-o", tmp_path / "s.csv", "--threshold"]
+    result = run(*words, "recall>=0.9")
+    assert result.code == 1
+    assert "written before 'recall>=0.9' could be asked for; fit the model again" in result.err
+    assert run(*words, "recall=0.9").code == 0
+    assert run("inspect", model).code == 0
+
+
+def test_with_a_prior_bounds_become_estimates(work, out):
+    told = json.loads(
+        fit(work, out, "--prior", "0.1", "--prior-interval", "0.05,0.15", "--json").out
+    )
+    prior = told["prior"]
+    assert (prior["value"], prior["source"]) == (0.1, "given")
+    assert (prior["low"], prior["high"]) == (0.05, 0.15)
+    kinds = [
+        told["corrected_auc"]["kind"],
+        *(told["thresholds"][k]["kind"] for k in ("precision", "f1")),
+    ]
+    assert kinds == ["estimate"] * 3
+    assert "given; the scores allow at most 0." in run("inspect", out).out
+
+
+def test_a_prior_that_the_rows_rule_out_is_refused_with_the_limit(work, out):
+    result = fit(work, out, "--prior", "0.95")
+    assert result.code == 1
+    sentence = result.err.splitlines()[-1]
+    assert "speak against a class prior of 0.95: with 95% confidence at most 0." in sentence
+    assert result.out == ""
 
 
 def test_standard_streams_are_csv(work):
@@ -446,7 +510,13 @@ def test_evaluate_gives_the_metrics_of_the_library_and_those_of_the_truth(work):
     is_positive = table["bought"].to_numpy() == 1
     scores = load(work / "model.mixpul").predict_proba(table)[:, 1]
     expected = pu_report(is_positive, scores, threshold=0.5, prior=0.2)
-    assert told["metrics"] == expected["metrics"]
+    assert told["metrics"].keys() == expected["metrics"].keys()
+    for name, entry in told["metrics"].items():
+        # Those of the fit's own page mark what they are.
+        if "kind" not in entry:
+            assert entry == expected["metrics"][name]
+        assert entry["value"] == pytest.approx(expected["metrics"][name]["value"])
+    assert told["prior"]["source"] == "given"
     hidden = table["interested"].to_numpy()[~is_positive]
     left = scores[~is_positive]
     assert told["truth"]["corrected_auc"] == pytest.approx(metrics.roc_auc_score(hidden, left))
@@ -454,11 +524,16 @@ def test_evaluate_gives_the_metrics_of_the_library_and_those_of_the_truth(work):
     assert told["truth"]["prior"] == pytest.approx(hidden.mean())
 
 
-def test_evaluate_estimates_the_prior_and_shows_a_table(work):
+def test_evaluate_without_a_prior_shows_limits(work):
     result = run("evaluate", work / "model.mixpul", work / "later.csv", "--truth", "interested")
     assert result.code == 0
-    for words in ("from PU labels", "from the truth", "Matthews correlation", "± "):
+    for words in ("from PU labels", "from the truth", "precision", "at most", "With --prior"):
         assert words in result.out
+    assert "Matthews correlation" not in result.out
+    told = json.loads(run("evaluate", work / "model.mixpul", work / "later.csv", "--json").out)
+    assert told["metrics"]["precision"]["kind"] == told["metrics"]["f1"]["kind"] == "at most"
+    assert told["prior"]["source"] == "estimated"
+    assert told["metrics"]["corrected_auc"]["value"] <= 1
 
 
 def test_evaluate_warns_about_the_table_of_the_fit(work):
@@ -544,6 +619,7 @@ def test_prior_asks_the_estimators_and_says_whether_they_agree(work):
     for estimate in told["estimates"].values():
         assert estimate["low"] <= estimate["value"] <= estimate["high"]
     assert told["agree"] in (True, False)
+    assert 0 < told["upper"] <= 1
     shown = run(*words, "--estimators", "bbe")
     assert "Two estimates are needed" in shown.out
 
@@ -552,7 +628,9 @@ def test_agreement():
     def of(*values):
         return judge_agreement({str(v): v for v in values})
 
-    assert of(0.2, 0.25, 0.3) == (True, "They agree: from 0.2 (0.2) to 0.3 (0.3).")
+    agree, text = of(0.2, 0.25, 0.3)
+    assert agree is True
+    assert text.startswith("They agree: from 0.2 (0.2) to 0.3 (0.3). All may be too high together")
     assert of(0.01, 0.05)[0] is True
     agree, text = of(0.1, 0.2, 0.6)
     assert agree is False
@@ -804,6 +882,9 @@ def test_a_model_saved_in_python_has_no_curve_to_cut_by(work, tmp_path):
         (["--id", "bought"], "--id names 'bought', the label column"),
         (["--drop", "city,bought"], "--drop names 'bought', the label column"),
         (["--report", "{out}"], "same file"),
+        (["--prior", "1.5"], "between 0 and 1"),
+        (["--prior-interval", "0.6,0.3"], "such as 0.03,0.06"),
+        (["--prior-interval", "3 to 6"], "such as 0.03,0.06"),
     ],
 )
 def test_usage_errors_of_fit_have_exit_code_two_before_any_work(
@@ -824,6 +905,9 @@ def test_usage_errors_of_fit_have_exit_code_two_before_any_work(
         ["predict", "{model}", "{new}", "-o", "s.csv", "--threshold", "recall"],
         ["predict", "{model}", "{new}", "-o", "s.csv", "--threshold", "recall=2"],
         ["predict", "{model}", "{new}", "-o", "s.csv", "--threshold", "7"],
+        ["predict", "{model}", "{new}", "-o", "s.csv", "--threshold", "recall>=1"],
+        ["predict", "{model}", "{new}", "-o", "s.csv", "--threshold", "recall>0.9"],
+        ["predict", "{model}", "{new}", "-o", "s.csv", "--threshold", "f2"],
         ["predict", "{model}", "{new}", "-o", "-", "--json"],
         ["predict", "{model}", "{new}"],
         ["prior", "{new}", "--label", "city", "--estimators", "guess"],

@@ -263,13 +263,14 @@ def _rank_methods(
             "method": name,
             "pu_auc": aucs[name],
             "behind": behind.get(name),
+            "corrected_auc": None,
             "seconds": seconds[name],
             "failure": None,
         }
         for name in order
     ]
     entries += [
-        {"method": r["method"], "pu_auc": None, "behind": None, "seconds": None} | r
+        dict.fromkeys(("method", "pu_auc", "behind", "corrected_auc", "seconds")) | r
         for r in ({k: r[k] for k in ("method", "failure")} for r in records if "failure" in r)
     ]
     sure, text = _advise(order, behind, seconds)

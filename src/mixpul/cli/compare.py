@@ -137,7 +137,7 @@ def _show(content: Mapping[str, Any]) -> None:
             format_interval(entry["pu_auc"]) if entry["pu_auc"] else "failed",
             format_interval(entry["behind"]) if entry["behind"] else "",
             "" if entry["seconds"] is None else f"{entry['seconds']:.1f}",
-            *[format_interval(entry["corrected_auc"]) if entry["pu_auc"] else ""] * is_known,
+            *[format_interval(entry["corrected_auc"]) if entry["corrected_auc"] else ""] * is_known,
         )
     say(leaderboard)
     for entry in content["methods"]:

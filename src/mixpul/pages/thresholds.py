@@ -83,8 +83,9 @@ def describe_threshold(assessment: AssessmentData, place: int) -> dict[str, str]
 
 def _describe_counts(assessment: AssessmentData, place: int) -> dict[str, str]:
     curves, data = assessment["thresholds"], assessment["data"]
-    rates = (curves[name]["value"][place] for name in ("recall", "flagged"))
-    counts = bound_counts(assessment["prior"], *rates, data["positives"], data["unlabeled"])
+    recall, flagged = (curves[name]["value"][place] for name in ("recall", "flagged"))
+    n_rows = (data["positives"], data["unlabeled"])
+    counts = bound_counts(assessment["prior"], recall, flagged, *n_rows)
     if is_known(assessment):
         return {name: format_count(counts[name]) for name in COUNTS}
     signs = {"found": "≤ ", "missed": "≤ ", "false_alarms": "≥ "}
