@@ -148,7 +148,7 @@ def trust(monkeypatch):
 
 
 def claims(**intervals):
-    return dict.fromkeys(("prior", "auc", "recall", "precision"), [0.0, 1.0]) | intervals
+    return {name: [0.0, 1.0] for name in ("prior", "auc", "recall", "precision")} | intervals
 
 
 def test_the_page_on_trust_shows_the_committed_results(trust):

@@ -494,3 +494,45 @@ def test_the_commands_of_the_tutorial_run(tmp_path, monkeypatch):
     found = json.loads(run("audit", "loans.mixpul", "answered.csv", "--json").out)
     assert found["prior"]["low"] < prior < found["prior"]["high"]
     assert len(read("second.csv")) == 140
+
+
+# -- the circle -----------------------------------------------------------------------------
+
+
+def test_verdicts_are_learned_from_and_the_new_model_can_be_audited(work, answered, tmp_path):
+    again = tmp_path / "again.mixpul"
+    result = run(
+        "fit", work / "leads.csv", "--label", "bought", "--id", "customer", "--drop", "note",
+        *FEW, "--verdicts", answered, "--prior-interval", "0.05,0.3", "-o", again,
+    )  # fmt: skip
+    assert result.code == 0, result.err
+    n_no = sum(row["verdict"] == "no" for row in read(answered))
+    about = persistence.describe(again)["info"]["assessment"]
+    assert about["negatives"] == n_no
+    assert about["prior"]["source"] == "given"
+    second = tmp_path / "second.csv"
+    assert run("review", again, work / "leads.csv", "-o", second).code == 0
+    write(second, answer(read(second)))
+    found = json.loads(run("audit", again, second, "--json").out)
+    assert found["claimed"]["prior"] == {"kind": "estimate", "value": pytest.approx(0.175)}
+    # The first queue was drawn by the scores of another model.
+    refused = run("audit", again, answered)
+    assert_one_sentence(refused.err)
+    assert "another model" in refused.err
+
+
+def test_verified_negatives_of_the_label_column_are_not_drawn(work, tmp_path):
+    table = pd.read_csv(work / "leads.csv")
+    table["bought"] = table["bought"].map({1: "yes", 0: "?"})
+    refused = table.index[table["bought"] == "?"][:80]
+    table.loc[refused, "bought"] = "refused"
+    table.to_csv(tmp_path / "three.csv", index=False)
+    model, queue = tmp_path / "three.mixpul", tmp_path / "queue.csv"
+    label = ["--label", "bought", "--positive", "yes", "--negative", "refused"]
+    result = run("fit", tmp_path / "three.csv", *label, "--drop", "note", *FEW, "-o", model)
+    assert result.code == 0, result.err
+    result = run("review", model, tmp_path / "three.csv", "-n", "200", "-o", queue)
+    assert result.code == 0, result.err
+    drawn = {int(row["mixpul_row"]) for row in read(queue)}
+    assert len(drawn) == 200
+    assert not drawn & set(refused)

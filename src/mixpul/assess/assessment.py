@@ -209,24 +209,22 @@ def assess(
         rows, labeled, fitted, ids = _leave_out(is_negative, rows, labeled, whole, ids)
         judged = _judge(rows, labeled, fitted, known, random_state, verbose)
     _enable_probabilities(fitted, labeled, judged.claims.prior)
-    extremes = rows.list_extremes(labeled, fitted, ids, judged.importance)
+    top, bottom = rows.list_extremes(labeled, fitted, ids, judged.importance)
     return Assessment(
         model=rows.model,
         scores=whole.shares,
         data=_describe_data(rows, labeled, int(is_negative.sum()), source),
         seed=random_state,
         folds=int(fitted.folds.max()) + 1,
-        pu_auc=judged.claims.pu_auc,
-        prior=judged.claims.prior,
-        corrected_auc=judged.claims.corrected_auc,
         thresholds=judged.claims.curves,
-        suggested=judged.claims.suggested,
+        **_repeat_claims(judged.claims),
         histogram=compute_histogram(labeled, fitted.shares),
+        top=top,
+        bottom=bottom,
         importance=judged.importance,
         checks=judged.checks,
         warnings=list(dict.fromkeys([*judged.leaks, *source.warnings, *raised])),
         made=_describe_making(source, time.perf_counter() - start),
-        **dict(zip(("top", "bottom"), extremes, strict=True)),
         **_describe_method(fitted.classifier),
     )
 
@@ -302,6 +300,10 @@ def _judge(
         leaks=[str(leak) for leak in evidence.leaks] if evidence else [],
         checks=checks,
     )
+
+
+def _repeat_claims(claims: Claims) -> dict[str, Any]:
+    return {name: getattr(claims, name) for name in claims._fields if name != "curves"}
 
 
 def _describe_method(classifier: Any) -> dict[str, Any]:

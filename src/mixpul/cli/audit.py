@@ -66,9 +66,10 @@ def _audit(answered: "Answered", info: Mapping[str, Any]) -> dict[str, Any]:
 
     known = info.get("thresholds", {"threshold": [0.5], "suggested": {"0.5": 0.5}})
     flagged = None
-    # Of another table the number of rows above a threshold follows from the rows drawn.
-    if "flagged" in known and (info["fingerprint"] or "").startswith(f"sha256:{answered.table}"):
-        n_unlabeled = info["assessment"]["unlabeled"]
+    n_unlabeled = info.get("assessment", {}).get("unlabeled")
+    # Of other rows the number above a threshold follows from the rows drawn.
+    is_of_fit = (info.get("fingerprint") or "").startswith(f"sha256:{answered.table}")
+    if is_of_fit and n_unlabeled == int(answered.reviews[0].sizes.sum()):
         flagged = [round(share * n_unlabeled) for share in known["flagged"]]
     found = audit_rows(
         answered.reviews, answered.verdicts, known["threshold"], flagged=flagged

@@ -117,7 +117,7 @@ class _Drawable(NamedTuple):
     """A table to draw from."""
 
     frame: Any
-    is_positive: "NDArray[np.bool_]"
+    is_known: "NDArray[np.bool_]"
     scores: "NDArray[np.float64]"
     fingerprint: str
 
@@ -144,7 +144,7 @@ def _draw_queue(
         raise ValueError("The earlier queue was drawn from another table; draw from the same one.")
     drawn = draw_rows(
         rows.scores,
-        rows.is_positive,
+        rows.is_known,
         n=choice.n,
         prior=_find_prior(info),
         earlier=rounds.reviews if rounds else (),
@@ -201,7 +201,7 @@ def _read_rows(
     import numpy as np
 
     from mixpul.cli._inputs import digest_table
-    from mixpul.tables import read_table, split_label
+    from mixpul.tables import find_negatives, read_table, split_label
 
     fingerprint = digest_table(table) or ""
     _check_table(fingerprint, info, is_unseen)
@@ -214,21 +214,25 @@ def _read_rows(
         kinds[label.column] = label.kind
     style = reading.fill_from(info.get("reading", {})).to_arguments()
     frame = read_table(table, kinds=kinds, **style)
-    is_positive = np.zeros(len(frame), dtype=bool)
+    is_known = np.zeros(len(frame), dtype=bool)
     if label is not None:
-        is_positive = split_label(
+        is_known = split_label(
             frame,
             label.column,
             positive=label.positive,
+            negative=label.negative,
             missing_is_unlabeled=label.missing_is_unlabeled,
         ).is_positive
+    if label is not None and label.negative is not None:
+        # Verified negatives are known, too: they are not drawn.
+        is_known = is_known | find_negatives(frame, label.column, label.negative)
     if is_unseen:
         scores = pipeline.predict_proba(frame)[:, 1]
     else:
         from mixpul.persistence import read_scores
 
         scores = read_scores(model)
-    return _Drawable(frame, is_positive, scores, fingerprint.removeprefix("sha256:")[:16])
+    return _Drawable(frame, is_known, scores, fingerprint.removeprefix("sha256:")[:16])
 
 
 def _check_table(fingerprint: str, info: Mapping[str, Any], is_unseen: bool) -> None:
