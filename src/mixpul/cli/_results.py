@@ -168,10 +168,10 @@ def _draw_thresholds(found: Assessment) -> Table:
     shown = Table()
     curves, n = found.thresholds, found.data["unlabeled"]
     # The same for all figures that rest on the class prior.
-    kind = " at most" if curves["precision"]["kind"] == "at most" else ""
+    kind = " ≤" if curves["precision"]["kind"] == "at most" else ""
     for title in (
         "threshold", "at", "recall", f"{found.data['unit']}s flagged",
-        f"of them positive{kind}", f"precision{kind}", f"F1{kind}",
+        f"positive{kind}", f"precision{kind}", f"F1{kind}",
     ):  # fmt: skip
         is_name = title == "threshold"
         # Whole, because it can be typed.

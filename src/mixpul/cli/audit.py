@@ -47,7 +47,7 @@ def audit(
     checksum = describe(model)["checksum"]
     answered = read_answers(queues, checksum)
     content = _audit(answered, info) | {"model": checksum, "queues": [q.name for q in queues]}
-    content["next"] = _suggest_fit(content["prior"], info)
+    content["next"] = _suggest_fit(content["prior"], info, queues)
     if report is not None:
         from mixpul._util.files import write_whole
         from mixpul.pages import render_audit_page
@@ -136,15 +136,17 @@ def _claim(figure: Mapping[str, Any]) -> dict[str, Any]:
     return {"kind": figure["kind"], "value": float(figure["value"])}
 
 
-def _suggest_fit(prior: Mapping[str, Any], info: Mapping[str, Any]) -> str:
-    """Return the command that fits again with the audited prior."""
+def _suggest_fit(prior: Mapping[str, Any], info: Mapping[str, Any], queues: list[Path]) -> str:
+    """Return the command that fits again with what is known now."""
     from mixpul.cli._inputs import quote_command
 
     words = ["fit", "TABLE", "--label", str(info.get("label", "LABEL"))]
+    words += ["--missing-is-unlabeled"] if info.get("missing_is_unlabeled") else []
     words += [] if info.get("id") is None else ["--id", info["id"]]
     for name, value in info.get("reading", {}).items():
         for one in value if isinstance(value, list) else [value]:
             words += [f"--{name}", one]
+    words += [word for queue in queues for word in ("--verdicts", str(queue))]
     return quote_command([*words, "--prior-interval", f"{prior['low']:.3f},{prior['high']:.3f}"])
 
 
