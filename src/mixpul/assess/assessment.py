@@ -233,11 +233,12 @@ def _learn(
     on_fitted: Callable[[Any], None] | None,
 ) -> OutOfFold:
     """Fit the classifier on all rows, and find the scores of rows left out."""
-    fit_on_all_rows(rows.classifier, rows.values, is_positive, verbose, is_negative)
+    known = is_negative if is_negative.any() else None
+    fit_on_all_rows(rows.classifier, rows.values, is_positive, verbose, known)
     if on_fitted is not None:
         on_fitted(rows.model)
     return score_out_of_fold(
-        rows.classifier, rows.values, is_positive, n_folds, seed, verbose, is_negative
+        rows.classifier, rows.values, is_positive, n_folds, seed, verbose, known
     )
 
 

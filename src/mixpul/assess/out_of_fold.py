@@ -69,7 +69,8 @@ def fit_on_all_rows(
     params = classifier.get_params()
     if "verbose" in params:
         classifier.set_params(verbose=verbose)
-    classifier.fit(rows, is_positive.astype(int), negative=is_negative)
+    more = {} if is_negative is None else {"negative": is_negative}
+    classifier.fit(rows, is_positive.astype(int), **more)
     if "verbose" in params:
         # How loud this fit was is not a setting of the model to keep.
         classifier.set_params(verbose=params["verbose"])
