@@ -5,7 +5,17 @@ Tables are prepared by `mixpul.tables.TableInput`: ``pip install 'mixpul[tables]
 
 from mixpul._names import METHODS
 from mixpul.assess.assessment import Assessment, assess
+from mixpul.assess.claims import Claims, make_claims
 from mixpul.assess.comparison import Comparison, compare
 from mixpul.assess.source import Source
 
-__all__ = ["METHODS", "Assessment", "Comparison", "Source", "assess", "compare"]
+__all__ = [
+    "METHODS",
+    "Assessment",
+    "Claims",
+    "Comparison",
+    "Source",
+    "assess",
+    "compare",
+    "make_claims",
+]
