@@ -6,6 +6,7 @@ Tables are prepared by `mixpul.tables.TableInput`: ``pip install 'mixpul[tables]
 from mixpul._names import METHODS
 from mixpul.assess.assessment import Assessment, assess
 from mixpul.assess.auditing import Audit, audit
+from mixpul.assess.claims import Claims, make_claims
 from mixpul.assess.comparison import Comparison, compare
 from mixpul.assess.source import Source
 from mixpul.assess.strata import Review, review
@@ -14,11 +15,13 @@ __all__ = [
     "METHODS",
     "Assessment",
     "Audit",
+    "Claims",
     "Comparison",
     "Review",
     "Source",
     "assess",
     "audit",
     "compare",
+    "make_claims",
     "review",
 ]
