@@ -36,7 +36,7 @@ def walk(request, monkeypatch):
 def test_arrays_predict_like_the_trees_they_come_from(pu, walk):
     kinds = [DecisionTreeClassifier(max_depth=d, random_state=0) for d in (1, 4, 9)]
     trees = [tree.fit(pu.X, pu.y) for tree in [*kinds, ExtraTreeClassifier(random_state=0)]]
-    joined = _trees.join_trees([_trees._flatten_tree(tree.tree_) for tree in trees])
+    joined = _trees.join_trees([_trees._flatten_classifier(tree.tree_) for tree in trees])
     expected = np.column_stack([tree.predict_proba(pu.X)[:, 1] for tree in trees])
     assert_allclose(_trees.make_predictor(joined, 4)(pu.X), expected, rtol=1e-6)
 
@@ -47,7 +47,7 @@ def test_thresholds_in_single_precision_send_all_rows_the_same_way():
     rows = np.array([[low], [np.nextafter(low, np.float32(2000))]])
     tree = DecisionTreeClassifier().fit(rows, [0, 1])
     assert np.float32(tree.tree_.threshold[0]) == rows[1, 0] > tree.tree_.threshold[0]
-    flat = _trees._flatten_tree(tree.tree_)
+    flat = _trees._flatten_classifier(tree.tree_)
     assert flat.threshold.dtype == np.float32
     assert_array_equal(_trees.make_predictor(flat, 1)(rows), [[0], [1]])
 

@@ -61,6 +61,8 @@ def assessment():
     found["checks"] += [
         {"name": "spite", "verdict": "bad", "text": SPITE},
         {"name": "doubt", "verdict": "caution", "text": "Is it so?"},
+        {"name": "silence", "verdict": "note", "text": "Nobody knows."},
+        {"name": "joy", "verdict": "good", "text": "It is so."},
     ]
     return found
 

@@ -10,10 +10,6 @@ from collections.abc import Mapping, Sequence
 from itertools import pairwise
 from typing import Any, NamedTuple
 
-from mixpul.assess.figures import bound_counts
-from mixpul.assess.intervals import Z
-from mixpul.assess.thresholds import PROMISE, PROMISED_RECALL
-from mixpul.metrics.thresholds import explain_few_for_recall
 from mixpul.pages.numbers import (
     format_count,
     format_count_span,
@@ -45,7 +41,7 @@ COUNTS = ("found", "missed", "false_alarms")
 SUGGESTIONS = {
     "0.5": "The threshold that the classifier itself uses.",
     "prior": "Flags as many {units} as there are positives, by the class prior of the fit.",
-    PROMISE: "Finds at least nine positives out of ten, with 95 % confidence.",
+    "recall>=0.9": "Finds at least nine positives out of ten, with 95 % confidence.",
     "f1": "The best balance of recall and precision, by the class prior of the fit.",
 }
 # What stands below a figure that is a limit.
@@ -82,6 +78,8 @@ def describe_threshold(assessment: AssessmentData, place: int) -> dict[str, str]
 
 
 def _describe_counts(assessment: AssessmentData, place: int) -> dict[str, str]:
+    from mixpul.assess.figures import bound_counts
+
     curves, data = assessment["thresholds"], assessment["data"]
     recall, flagged = (curves[name]["value"][place] for name in ("recall", "flagged"))
     n_rows = (data["positives"], data["unlabeled"])
@@ -139,6 +137,10 @@ def list_suggestions(assessment: AssessmentData, units: str) -> list[Suggestion]
 
 def explain_missing_promise(assessment: AssessmentData) -> str | None:
     """Say why no threshold promises a recall, if none does."""
+    # Imported here: numpy and more should not be needed to read pages of results.
+    from mixpul.assess.thresholds import PROMISE, PROMISED_RECALL
+    from mixpul.metrics.thresholds import explain_few_for_recall
+
     if assessment["suggested"].get(PROMISE) is not None:
         return None
     return explain_few_for_recall(assessment["data"]["positives"], PROMISED_RECALL)
@@ -151,6 +153,8 @@ def prepare_slider(assessment: AssessmentData) -> dict[str, Any]:
     their size. The rest is what the script needs to compute figures for a class prior that the
     user types.
     """
+    from mixpul.assess.intervals import Z
+
     curves, data = assessment["thresholds"], assessment["data"]
     places = range(len(curves["threshold"]))
     texts = [describe_threshold(assessment, place) for place in places]

@@ -71,7 +71,7 @@ def prior_by_subtype(
     >>> from mixpul.priors import prior_by_subtype
     >>> random = np.random.default_rng(0)
     >>> truth, north = random.random(8000) < 0.3, random.random(8000) < 0.5
-    >>> labeled = truth & (random.random(8000) < np.where(north, 0.5, 0.05))
+    >>> labeled = truth & (random.random(8000) < np.where(north, 0.5, 0.1))
     >>> scores = random.normal(size=8000) + 4 * truth
     >>> prior, parts = prior_by_subtype(scores, labeled, north)
     >>> round(prior, 1), round(truth[~labeled].mean(), 1)
@@ -157,8 +157,10 @@ def find_subtypes(
     Examples
     --------
     >>> from mixpul.priors import find_subtypes
-    >>> find_subtypes([[0.0], [0.1], [5.0], [5.1], [4.9]], [1, 1, 1, 1, 0], 2, random_state=0)[2:]
-    array([0, 0, 0])
+    >>> rows, y = [[0.0], [0.1], [5.0], [5.1], [4.9]], [1, 1, 1, 1, 0]
+    >>> near = find_subtypes(rows, y, 2, random_state=0)
+    >>> (near == near[-1]).tolist()
+    [False, False, True, True, True]
     """
     rows = np.asarray(X, dtype=np.float64)
     _, is_positive = split_labels(y)
