@@ -64,7 +64,7 @@ from mixpul.metrics import (
     pu_interval,
     recall_threshold,
 )
-from mixpul.metrics.shares import wilson_interval
+from mixpul.metrics.shares import logit_interval, wilson_interval
 from mixpul.tables import Leak, TableInput
 
 KEYS = {
@@ -719,17 +719,17 @@ def test_no_figure_is_impossible(upper, recall, flagged, source):
 
 def test_the_auc_lies_between_the_pu_auc_and_its_correction():
     auc = Estimate(0.7, 0.03, 0.64, 0.75)
-    unknown = bound_auc(KNOWN | {"source": "estimated", "upper": 0.2}, auc)
+    unknown = bound_auc(KNOWN | {"source": "estimated", "upper": 0.2}, auc, 50, 200)
     # (.7 - .1) / .8 = .75
     assert unknown == {"kind": "at most", "low": 0.64, "value": pytest.approx(0.75),
                        "high": pytest.approx(0.75)}  # fmt: skip
-    assert bound_auc(KNOWN | {"source": "estimated", "upper": 1.0}, auc)["value"] == 1
-    known = bound_auc(KNOWN, auc)
-    # (.7 - .15) / .7, and the same of both ends.
-    assert (known["value"], known["low"], known["high"]) == pytest.approx(
-        (0.785714, 0.7, 0.857143), abs=1e-6
-    )
-    sure = bound_auc(KNOWN, Estimate(0.9, 0.05, 0.77, 0.96))
+    assert bound_auc(KNOWN | {"source": "estimated", "upper": 1.0}, auc, 50, 200)["value"] == 1
+    known = bound_auc(KNOWN, auc, 50, 200)
+    assert known["value"] == pytest.approx(0.55 / 0.7)  # (.7 - .15) / .7
+    # 50 labeled and 60 hidden positives: the standard error grows by sqrt(1 + 50 / 60).
+    ends = logit_interval(0.7, 0.03 * np.sqrt(110 / 60), 27)
+    assert (known["low"], known["high"]) == pytest.approx([(end - 0.15) / 0.7 for end in ends])
+    sure = bound_auc(KNOWN, Estimate(0.9, 0.05, 0.77, 0.96), 50, 200)
     assert (sure["value"], sure["high"]) == (1, 1)
 
 

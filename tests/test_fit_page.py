@@ -673,7 +673,9 @@ def give_prior(assessment, prior):
     figures = {"precision": bound_precision(*rates), "f1": bound_f1(*rates)}
     return assessment | {
         "prior": known,
-        "corrected_auc": bound_auc(known, Estimate(**assessment["pu_auc"])),
+        "corrected_auc": bound_auc(
+            known, Estimate(**assessment["pu_auc"]), data["positives"], data["unlabeled"]
+        ),
         "thresholds": curves
         | to_plain(
             {

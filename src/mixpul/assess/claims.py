@@ -87,11 +87,12 @@ def make_claims(
     known = estimate_priors(logits, is_positive, prior=prior, prior_interval=prior_interval)
     # By logits: in single precision all shares above a logit of 17 are 1, and tie.
     pu_auc = estimate_auc(is_positive, logits)
+    n_rows = (int(is_positive.sum()), int((~is_positive).sum()))
     suggested = suggest_thresholds(is_positive, shares, known["value"])
     return Claims(
         prior=known,
         pu_auc=pu_auc,
-        corrected_auc=bound_auc(known, pu_auc),
+        corrected_auc=bound_auc(known, pu_auc, *n_rows),
         suggested=suggested,
         curves=compute_curves(is_positive, shares, known, suggested),
     )

@@ -151,9 +151,11 @@ def compare(
     # The best method's scores rule out most: they are what the prior is compared with.
     best = np.array(scores[ranked.recommended])[others]
     known = estimate_priors(best, labeled[others], prior=prior, prior_interval=prior_interval)
+    n_positive = int(labeled[others].sum())
+    n_rows = (n_positive, len(best) - n_positive)
     for entry in ranked.methods:
         if entry["pu_auc"] is not None:
-            entry["corrected_auc"] = bound_auc(known, entry["pu_auc"])
+            entry["corrected_auc"] = bound_auc(known, entry["pu_auc"], *n_rows)
     return replace(ranked, prior=known)
 
 

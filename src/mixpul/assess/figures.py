@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from mixpul.assess.intervals import LEVEL
 from mixpul.metrics import Estimate
 from mixpul.metrics.ranking import corrected_auc
-from mixpul.metrics.shares import combine_ends, wilson_interval
+from mixpul.metrics.shares import combine_ends, logit_interval, wilson_interval
 
 __all__ = [
     "bound_auc",
@@ -104,18 +104,24 @@ def bound_counts(
     }
 
 
-def bound_auc(prior: Mapping[str, Any], pu_auc: Estimate) -> dict[str, Any]:
+def bound_auc(
+    prior: Mapping[str, Any], pu_auc: Estimate, n_positive: int, n_unlabeled: int
+) -> dict[str, Any]:
     """Return the AUC against negatives: between two ends, or estimated if the prior is known.
 
-    Without negatives among the unlabeled rows it would be the PU-AUC, so the least it can be is the
-    lower end of that; the most is the correction by the upper limit of the prior.
+    Without positives among the unlabeled rows it would be the PU-AUC, so the least it can be is the
+    lower end of that; the most is the correction by the upper limit of the prior. The interval of
+    an estimate is that of the hidden positives, which are few themselves.
     """
     if prior["source"] == "estimated":
         # A prior of 1 leaves no negatives, and no limit but 1; nor can chance be corrected.
         most = max(_correct(pu_auc.value, prior["upper"]), pu_auc.value)
         return {"kind": "at most", "value": most, "low": pu_auc.low, "high": most}
     auc = _correct(pu_auc.value, prior["value"])
-    by_rows = (_correct(end, prior["value"]) for end in (pu_auc.low, pu_auc.high))
+    n_looked_at = count_looked_at(prior["value"], n_positive, n_unlabeled)
+    se = pu_auc.se * np.sqrt(n_positive / n_looked_at)
+    ends_by_rows = logit_interval(pu_auc.value, se, n_looked_at, LEVEL)
+    by_rows = (_correct(end, prior["value"]) for end in ends_by_rows)
     by_prior = (_correct(pu_auc.value, end) for end in _list_ends(prior))
     ends = combine_ends(auc, _span(*by_rows), _span(auc, *by_prior))
     low, high = (float(np.clip(end, 0.0, 1.0)) for end in ends)

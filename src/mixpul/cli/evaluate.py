@@ -216,9 +216,11 @@ def _bound_metrics(content: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
 
     found = content["metrics"]
     shares = (np.array([found[name]["value"]]) for name in ("recall", "flagged_share"))
-    rates = (content["prior"], *shares, content["n_positive"], content["n_unlabeled"])
+    n_rows = (content["n_positive"], content["n_unlabeled"])
+    rates = (content["prior"], *shares, *n_rows)
     curves = {"precision": bound_precision(*rates), "f1": bound_f1(*rates)}
-    return {"corrected_auc": bound_auc(content["prior"], Estimate(**found["pu_auc"]))} | {
+    auc = bound_auc(content["prior"], Estimate(**found["pu_auc"]), *n_rows)
+    return {"corrected_auc": auc} | {
         name: {part: own if part == "kind" else own[0] for part, own in curve.items()}
         for name, curve in curves.items()
     }

@@ -30,7 +30,7 @@ def wilson_interval(share: Any, n: Any, level: float = 0.95) -> tuple[Any, Any]:
     )
 
 
-def logit_interval(share: float, se: float, n: int, level: float = 0.95) -> tuple[float, float]:
+def logit_interval(share: float, se: float, n: float, level: float = 0.95) -> tuple[float, float]:
     """Return the interval that is the normal one on the scale of log-odds, so inside [0, 1].
 
     A share of 0 or 1 has no log-odds, and the standard error that the data show is 0 there.

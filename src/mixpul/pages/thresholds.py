@@ -169,7 +169,7 @@ def prepare_slider(assessment: AssessmentData) -> dict[str, Any]:
         "most_flagged": curves["flagged"]["high"],
         "positives": data["positives"],
         "unlabeled": data["unlabeled"],
-        "pu_auc": [assessment["pu_auc"][part] for part in ("value", "low", "high")],
+        "pu_auc": [assessment["pu_auc"][part] for part in ("value", "se", "low")],
         "upper": assessment["prior"]["upper"],
         "prior": assessment["prior"]["value"] if is_known(assessment) else None,
         "z": Z,

@@ -43,14 +43,26 @@
     // 0 also where there are neither positives nor flagged rows.
     f1: (share, recall, flagged) => (2 * Math.min(share * recall, flagged)) / (share + flagged) || 0,
   };
-  // Wilson's interval of the recall among the hidden positives, which are few themselves.
-  const boundRecall = (recall, share) => {
+  // Hidden positives are few themselves: the labeled ones are worth a look at so many of them.
+  const countLookedAt = (share) => {
     const hidden = share * data.unlabeled;
-    const n = (data.positives * hidden) / (data.positives + hidden);
+    return (data.positives * hidden) / (data.positives + hidden);
+  };
+  // Wilson's interval of the recall among the hidden positives.
+  const boundRecall = (recall, share) => {
+    const n = countLookedAt(share);
     const square = data.z ** 2;
     const middle = (recall + square / (2 * n)) / (1 + square / n);
     const reach = (data.z * Math.sqrt((recall * (1 - recall)) / n + square / (4 * n * n))) / (1 + square / n);
     return [Math.min(Math.max(middle - reach, 0), recall), Math.max(Math.min(middle + reach, 1), recall)];
+  };
+
+  // The interval of the PU-AUC on the scale of log-odds; a perfect one has no log-odds.
+  const boundAuc = (auc, se) => {
+    if (auc <= 0 || auc >= 1) return boundRecall(auc, prior);
+    const middle = Math.log(auc / (1 - auc));
+    const reach = (data.z * se * Math.sqrt(data.positives / countLookedAt(prior))) / (auc * (1 - auc));
+    return [middle - reach, middle + reach].map((logit) => 1 / (1 + Math.exp(-logit)));
   };
 
   // The value and both ends of precision or F1; a limit from 0 up if the prior is not known.
@@ -99,9 +111,9 @@
   const tellPrior = () => {
     if (prior === data.prior) return told;
     const correct = (auc, share) => (share < 1 ? clip((auc - share / 2) / (1 - share)) : 1);
-    const [auc, low, high] = data.pu_auc;
+    const [auc, se, low] = data.pu_auc;
     if (isKnown()) {
-      const ends = formatSpan(correct(low, prior), correct(high, prior));
+      const ends = formatSpan(...boundAuc(auc, se).map((end) => correct(end, prior)));
       return {
         auc: `about ${formatPercent(correct(auc, prior))} (${ends})`,
         positives: formatCount(prior * data.unlabeled),
