@@ -33,6 +33,7 @@ CHEAP = {
     "supervised": [{"n_evals": 10}],
     "vpu": [{"cross_fitting": 2, **QUICK}],
     "logistic": [{}, {"C": 1.0, "n_landmarks": 20}],
+    "boosting": [{"n_estimators": 2, "n_trees": 10}],
     "bagging": [{"n_estimators": 20}, {"n_estimators": 20, "splits": "best"}],
 }
 ESTIMATORS = [METHODS[name](**params) for name in METHODS for params in CHEAP.get(name, [{}])]

@@ -14,6 +14,7 @@ from mixpul.losses import consistency, mix, pairwise_margin
 from mixpul.methods._mixpul_objective import SideBySideJoint
 from mixpul.methods.neural.checkpoint import Checkpoint
 from mixpul.methods.neural.objective import JointObjective
+from mixpul.methods.neural.settings import _balance
 from mixpul.metrics import balanced_threshold, pu_auc_scorer
 from mixpul.miners import DistanceMiner, RandomMiner
 from mixpul.nets import Averaged
@@ -290,10 +291,11 @@ def test_side_by_side_the_terms_are_the_sums_over_members(mixing):
 def test_by_default_several_settings_are_weighed():
     model = MixPULClassifier(n_epochs=2, min_steps=10, cross_fitting=2, random_state=0).fit(X, Y)
     kinds = [setting["net"] for setting in model.settings_]
-    assert kinds == ["narrow-skip-mlp", "kernel", "kernel"]
+    assert kinds == ["narrow-skip-mlp"] * 2 + ["kernel"] * 2
     assert sum(setting["weight"] for setting in model.settings_) == pytest.approx(1)
     n = int(Y.sum())
-    assert [s["weight_decay"] * n for s in model.settings_] == pytest.approx([0.01, 20.0, 2.0])
+    decays = [setting["weight_decay"] * n for setting in model.settings_]
+    assert decays == pytest.approx([0.01, 10.0, 20.0, 2.0])
     # Kernel networks become one at prediction; the scores stay.
     with torch.no_grad():
         logits = model.net_(torch.from_numpy(X)).numpy() - model.threshold_
@@ -301,6 +303,19 @@ def test_by_default_several_settings_are_weighed():
     folds = np.stack([score(X) for score in model.make_fold_scorers()])
     held_out = folds[model.oof_folds_, np.arange(len(X))]
     np.testing.assert_allclose(held_out, model.oof_scores_, atol=1e-5)
+
+
+def test_settings_count_by_weight_whatever_the_spread_of_their_logits():
+    wide, narrow = np.array([-30.0, 0.0, 30.0]), np.array([1.0, -2.0, 1.0])
+    factors = _balance([wide, narrow], np.array([0.25, 0.75]))
+    spread = factors * [wide.std(), narrow.std()]
+    assert spread[1] / spread[0] == pytest.approx(3)
+    # The mean spread stays, so that probabilities are as sharp as before.
+    assert spread.sum() == pytest.approx(0.25 * wide.std() + 0.75 * narrow.std())
+    # Logits that are all but equal are not blown up without end; one setting stays as it is.
+    assert _balance([wide, narrow * 1e-30], np.array([0.5, 0.5])).max() < 1000
+    assert _balance([np.zeros(3), np.zeros(3)], np.array([0.5, 0.5])).tolist() == [0.5, 0.5]
+    assert _balance([wide], np.ones(1)) == pytest.approx([1])
 
 
 def test_weight_decays_of_ones_own_are_weighed_too():

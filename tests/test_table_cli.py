@@ -176,6 +176,7 @@ def test_every_method_can_be_fitted_and_predicts(work, out, method):
         "nnpu": SETTINGS, "vpu": SETTINGS, "upu": ["--set", "n_centres=20"],
         "ramp": ["--set", "n_centres=20"], "pnu": ["--set", "n_centres=20"], "wsvm": [],
         "supervised": ["--set", "n_evals=1"], "bagging": ["--set", "n_estimators=5"],
+        "boosting": ["--set", "n_estimators=2"],
     }[method]  # fmt: skip
     result = fit(work, out, "--method", method, settings=cheap)
     assert result.code == 0, result.err

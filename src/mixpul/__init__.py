@@ -20,6 +20,7 @@ if TYPE_CHECKING:  # what follows is looked up in the registry; this is for type
     from mixpul import training as training
     from mixpul.methods.auto import AutoPUClassifier as AutoPUClassifier
     from mixpul.methods.bagging import BaggingPUClassifier as BaggingPUClassifier
+    from mixpul.methods.boosting import BoostingPUClassifier as BoostingPUClassifier
     from mixpul.methods.logistic import LogisticPUClassifier as LogisticPUClassifier
     from mixpul.methods.mixpul import MixPULClassifier as MixPULClassifier
     from mixpul.methods.nnpu import NNPUClassifier as NNPUClassifier

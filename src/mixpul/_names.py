@@ -89,6 +89,7 @@ METHODS = Registry(
         "supervised": "mixpul.methods.supervised:SupervisedClassifier",
         "vpu": "mixpul.methods.vpu:VPUClassifier",
         "bagging": "mixpul.methods.bagging:BaggingPUClassifier",
+        "boosting": "mixpul.methods.boosting:BoostingPUClassifier",
         "logistic": "mixpul.methods.logistic:LogisticPUClassifier",
     }
 )

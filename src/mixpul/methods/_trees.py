@@ -15,6 +15,7 @@ __all__ = [
     "Predictor",
     "Trees",
     "average_trees",
+    "flatten_tree",
     "grow_trees",
     "join_trees",
     "make_predictor",
@@ -31,7 +32,7 @@ class Trees(NamedTuple):
     children: NDArray  # if a value is up to the threshold, and if it is above; a leaf is its own
     feature: NDArray
     threshold: NDArray
-    value: NDArray  # share of positives
+    value: NDArray  # what a row in the node scores, such as the share of positives
 
 
 def grow_trees(
@@ -65,11 +66,16 @@ def _grow_batch(
         weight = np.where(target, 1.0, n_positive / max(1, len(sample) - n_positive))
         rows = dense_rows(X[sample]).astype(np.float32)
         member = kind(max_features="sqrt", random_state=seed)
-        trees.append(_flatten_tree(member.fit(rows, target, sample_weight=weight).tree_))
+        trees.append(_flatten_classifier(member.fit(rows, target, sample_weight=weight).tree_))
     return trees
 
 
-def _flatten_tree(tree: Any) -> Trees:
+def _flatten_classifier(tree: Any) -> Trees:
+    return flatten_tree(tree, tree.value[:, 0, 1] / tree.value[:, 0].sum(axis=1))
+
+
+def flatten_tree(tree: Any, value: NDArray[np.float64]) -> Trees:
+    """Return a compiled tree as arrays; `value` is what a row in each node scores."""
     is_leaf = tree.children_left < 0
     children = np.column_stack([tree.children_left, tree.children_right])
     children[is_leaf] = np.flatnonzero(is_leaf)[:, None]
@@ -82,7 +88,7 @@ def _flatten_tree(tree: Any) -> Trees:
         children=children.astype(np.int32),
         feature=np.where(is_leaf, 0, tree.feature).astype(np.int32),
         threshold=single,
-        value=(tree.value[:, 0, 1] / tree.value[:, 0].sum(axis=1)).astype(np.float32),
+        value=value.astype(np.float32),
     )
 
 
@@ -99,7 +105,7 @@ def join_trees(parts: Sequence[Trees]) -> Trees:
 
 
 def make_predictor(trees: Trees, n_columns: int) -> Predictor:
-    """Return a function from rows to the share of positives in their leaf of each tree.
+    """Return a function from rows to the value of their leaf in each tree.
 
     scikit-learn's compiled walk is several times as fast as numpy's, and ends in the same leaves.
     """
@@ -133,7 +139,7 @@ def _check_trees(trees: Trees, n_columns: int) -> None:
 
 
 def _compile(trees: Trees, n_columns: int, layout: np.dtype) -> list[Any]:
-    """Rebuild scikit-learn's trees, with the share of positives as their only value."""
+    """Rebuild scikit-learn's trees, with the score of a row as their only value."""
     from sklearn.tree._tree import Tree
 
     sizes = np.diff(trees.roots, append=len(trees.value))
@@ -199,7 +205,7 @@ def find_layout() -> np.dtype | None:
     try:
         tree = DecisionTreeClassifier(random_state=0).fit(rows, [0, 1, 1, 0, 0, 1]).tree_
         layout = tree.__getstate__()["nodes"].dtype
-        plain = _flatten_tree(tree)
+        plain = _flatten_classifier(tree)
         rebuilt = _predict_compiled(_compile(plain, 2, layout), rows)
     except (ImportError, AttributeError, KeyError, TypeError, ValueError):
         return None

@@ -22,7 +22,7 @@ from mixpul.methods._trees import (
     grow_trees,
     make_predictor,
 )
-from mixpul.methods._verified import share_verified
+from mixpul.methods._verified import NegativeSide
 from mixpul.metrics import balanced_threshold
 
 __all__ = ["BaggingPUClassifier"]
@@ -188,12 +188,11 @@ class BaggingPUClassifier(PUClassifier):
             n_most = max(1, int(LARGEST_SHARE * len(unlabeled)))
             n = min(max(len(positive), LEAST_UNLABELED), n_most)
         self.n_unlabeled_ = min(int(n), len(unlabeled))
-        n_verified = self._count_verified(len(positive))
+        draw = NegativeSide(unlabeled, self._is_negative, self.n_unlabeled_, len(positive))
         samples, seeds = [], []
         for _ in range(self.n_estimators):
-            few = random.choice(unlabeled, self.n_unlabeled_ - n_verified, replace=False)
-            sides = [random.choice(positive, len(positive)), few]
-            samples.append(np.concatenate([*sides, self._draw_verified(n_verified, random)]))
+            few = draw(random)
+            samples.append(np.concatenate([random.choice(positive, len(positive)), few]))
             seeds.append(draw_seed(random))
         trees = grow_trees(X, samples, len(positive), seeds, self.splits, self.n_jobs)
         self._estimators: list[Any] = []
@@ -212,35 +211,16 @@ class BaggingPUClassifier(PUClassifier):
         # As many unlabeled rows as positives by default: every member learns from balanced classes.
         self.n_unlabeled_ = int(self.n_unlabeled or len(positive))
         target = np.arange(len(positive) + self.n_unlabeled_) < len(positive)
-        n_verified = self._count_verified(len(positive))
+        draw = NegativeSide(unlabeled, self._is_negative, self.n_unlabeled_, len(positive))
         samples, members = [], []
         for _ in range(self.n_estimators):
-            few = random.choice(unlabeled, self.n_unlabeled_ - n_verified)
-            sides = [positive, few, self._draw_verified(n_verified, random)]
-            samples.append(np.concatenate(sides))
+            samples.append(np.concatenate([positive, draw(random, replace=True)]))
             members.append(self._make_member(random))
         self._estimators = Parallel(n_jobs=self.n_jobs)(
             delayed(_fit_member)(member, X, sample, target)
             for member, sample in zip(members, samples, strict=True)
         )
         return samples
-
-    def _count_verified(self, n_positive: int) -> int:
-        """Return how many rows of the negative side of a sample are verified negatives.
-
-        By number, not by weight: leaves of a single row do not mind it, and an estimator may not
-        take it.
-        """
-        n_all = int(self._is_negative.sum())
-        # At least one, and at least one unlabeled row beside it.
-        least, most = min(n_all, 1), self.n_unlabeled_ - 1
-        wanted = round(share_verified(n_all, n_positive) * self.n_unlabeled_)
-        return min(max(wanted, least), most)
-
-    def _draw_verified(self, n: int, random: np.random.Generator) -> NDArray[np.intp]:
-        """Draw verified negatives with replacement; without any, nothing is drawn."""
-        verified = np.flatnonzero(self._is_negative)
-        return random.choice(verified, n) if n else verified[:0]
 
     def _make_member(self, random: np.random.Generator) -> Any:
         """Return a new member, with a seed of its own wherever it asks for one."""

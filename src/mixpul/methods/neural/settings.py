@@ -35,6 +35,8 @@ __all__ = [
 MOST_FEATURE_ROWS = 200_000
 # A setting that counts less than this is not worth the time to score rows.
 LEAST_WEIGHT = 0.02
+# Of the largest spread of logits.
+LEAST_SPREAD = 1e-3
 
 
 class Setting(NamedTuple):
@@ -143,14 +145,31 @@ def weigh_settings(
             is_positive[is_judge], scores_known, np.ones(len(each)), LEAST_WEIGHT
         )
     kept = np.flatnonzero(weights)
+    factors = _balance([scored[k].scores[is_known] for k in kept], weights[kept])
     joined = [
-        Averaged([each[k][fold] for k in kept], weights[kept].tolist())
+        Averaged([each[k][fold] for k in kept], factors.tolist())
         if len(kept) > 1
         else each[kept[0]][fold]
         for fold in range(n_folds)
     ]
-    scores = sum(weights[k] * scored[k].scores for k in kept)
+    scores = sum(factor * scored[k].scores for factor, k in zip(factors, kept, strict=True))
     return WeighedSettings(joined, HeldOut(np.asarray(scores, dtype=np.float32), is_known), weights)
+
+
+def _balance(scores: Sequence[NDArray], weights: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return factors of logits that make settings count by weight, whatever their spread.
+
+    Logits of a network with a weak decay spread ten times as far as those of one with a strong
+    decay, and would decide alone. The mean spread stays.
+    """
+    if not scores[0].size:  # no row was held out
+        return weights
+    spread = np.array([own.std(dtype=np.float64) for own in scores])
+    if not spread.any():
+        return weights
+    # Logits that are all but equal are mostly rounding, which should not be blown up.
+    spread = np.maximum(spread, LEAST_SPREAD * spread.max())
+    return weights / spread * float(weights @ spread)
 
 
 def join_folds(nets: list[nn.Module]) -> nn.Module:
