@@ -98,7 +98,7 @@ def spy_on_samples(monkeypatch):
 def test_trees_get_a_bootstrap_of_positives_and_distinct_unlabeled_rows(pu, monkeypatch):
     calls = spy_on_samples(monkeypatch)
     model = BaggingPUClassifier(n_estimators=50, random_state=0).fit(pu.X, pu.y)
-    samples, n_positive, seeds, splits, *_ = calls[0]
+    samples, n_positive, seeds, splits, _ = calls[0]
     assert (model.n_unlabeled_, n_positive, len(samples), splits) == (30, 30, 50, "random")
     assert len(set(seeds)) == 50
     for sample in samples:

@@ -28,7 +28,6 @@ from mixpul._util.random import number_folds
 from mixpul.assess import assess, compare
 from mixpul.base import NeuralPUClassifier
 from mixpul.losses import pn_risk
-from mixpul.methods import _trees
 from mixpul.methods._kernel.solvers import ramp_cccp, ramp_risk, upu_convex, upu_squared
 from mixpul.methods._verified import share_verified, weigh_sides
 from mixpul.methods.neural import Member
@@ -315,24 +314,22 @@ def test_a_checkpoint_belongs_to_its_negatives(pu, negative, tmp_path):
         Stopping(**settings).fit(pu.X, pu.y)
 
 
-def test_verified_negatives_have_their_share_of_the_negative_side_of_a_tree(monkeypatch):
-    # Without a column that differs a tree is its root, so weights are all that counts; with one
-    # that marks verified negatives, they are a leaf of their own.
-    X = np.zeros((80, 1), dtype=np.float32)
-    X[60:] = 1
-    weights = []
-    original = _trees._flatten_classifier
+def test_verified_negatives_take_the_place_of_some_unlabeled_rows_of_each_tree(pu, negative):
+    model = BaggingPUClassifier(n_estimators=50, random_state=0)
+    model.fit(pu.X, pu.y, negative=negative)
+    # 20 of them beside 30 positives: a fifth of the 30 others.
+    n_seen = model._was_seen[negative].sum(axis=0)
+    assert 1 <= n_seen.min() <= n_seen.max() == 6
+    is_unlabeled = (pu.y == 0) & ~negative
+    assert (model._was_seen[is_unlabeled].sum(axis=0) == 24).all()
+    assert (model.oob_scores_[negative] != 0).all()
 
-    def look(tree):
-        weights.append(tree.weighted_n_node_samples.tolist())
-        return original(tree)
 
-    monkeypatch.setattr(_trees, "_flatten_classifier", look)
-    BaggingPUClassifier(n_estimators=3, random_state=0).fit(
-        X, np.arange(80) < 20, negative=np.arange(80) >= 60
-    )
-    # 20 for the positives, 20 for the others, a quarter of which are verified negatives.
-    assert all(sorted(own) == pytest.approx([5, 35, 40]) for own in weights[:3])
+def test_a_tree_sees_an_unlabeled_row_beside_verified_negatives():
+    X = np.random.default_rng(0).normal(size=(12, 2))
+    y, negative = np.arange(12) < 5, np.arange(12) >= 6
+    model = BaggingPUClassifier(n_estimators=3, random_state=0).fit(X, y, negative=negative)
+    assert model._was_seen[5].all()
 
 
 def test_members_of_other_estimators_get_verified_negatives_by_number(pu, negative):

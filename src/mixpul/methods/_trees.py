@@ -9,7 +9,6 @@ from joblib import Parallel, delayed, effective_n_jobs
 from numpy.typing import NDArray
 
 from mixpul._util.arrays import dense_rows
-from mixpul.methods._verified import share_verified
 
 __all__ = [
     "SPLITS",
@@ -43,28 +42,19 @@ def grow_trees(
     seeds: Sequence[int],
     splits: str,
     n_jobs: int | None,
-    n_verified: int = 0,
 ) -> Trees:
-    """Grow a tree on each sample.
-
-    Its first `n_positive` rows are positives, its last `n_verified` ones verified negatives.
-    """
+    """Grow a tree on each sample, whose first `n_positive` rows are positives."""
     jobs = list(zip(samples, seeds, strict=True))
     n_batches = min(len(jobs), max(1, effective_n_jobs(n_jobs)))
     # Growing leaves Python for most of its time, so threads are the cheapest workers.
     batches = Parallel(n_jobs=n_jobs, prefer="threads")(
-        delayed(_grow_batch)(X, jobs[k::n_batches], n_positive, splits, n_verified)
-        for k in range(n_batches)
+        delayed(_grow_batch)(X, jobs[k::n_batches], n_positive, splits) for k in range(n_batches)
     )
     return join_trees([batches[k % n_batches][k // n_batches] for k in range(len(jobs))])
 
 
 def _grow_batch(
-    X: Any,
-    jobs: list[tuple[NDArray[np.intp], int]],
-    n_positive: int,
-    splits: str,
-    n_verified: int,
+    X: Any, jobs: list[tuple[NDArray[np.intp], int]], n_positive: int, splits: str
 ) -> list[Trees]:
     from sklearn.tree import DecisionTreeClassifier, ExtraTreeClassifier
 
@@ -73,11 +63,7 @@ def _grow_batch(
     for sample, seed in jobs:
         target = np.arange(len(sample)) < n_positive
         # Exactly 1 where both sides are equally large, so that shares are not rounded.
-        share = share_verified(n_verified, n_positive)
-        n_unlabeled = max(1, len(sample) - n_positive - n_verified)
-        weight = np.where(target, 1.0, (1 - share) * n_positive / n_unlabeled)
-        if n_verified:
-            weight[-n_verified:] = share * n_positive / n_verified
+        weight = np.where(target, 1.0, n_positive / max(1, len(sample) - n_positive))
         rows = dense_rows(X[sample]).astype(np.float32)
         member = kind(max_features="sqrt", random_state=seed)
         trees.append(_flatten_classifier(member.fit(rows, target, sample_weight=weight).tree_))

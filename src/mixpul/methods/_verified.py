@@ -3,7 +3,7 @@
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["find_others", "share_verified", "weigh_sides"]
+__all__ = ["NegativeSide", "find_others", "share_verified", "weigh_sides"]
 
 # However many there are, the unlabeled rows keep half of the negative side: verified negatives need
 # not be a random draw of all negatives, unlabeled rows are one of all rows. How it was chosen:
@@ -27,6 +27,40 @@ def share_verified(n_verified: int, n_positive: int) -> float:
 def find_others(is_negative: NDArray[np.bool_]) -> slice | NDArray[np.bool_]:
     """Return an index of the rows that are not verified negatives; without any it copies none."""
     return ~is_negative if is_negative.any() else slice(None)
+
+
+class NegativeSide:
+    """What stands for negatives in a sample: unlabeled rows, and verified negatives among them.
+
+    Verified negatives have their share by number, not by weight: leaves of a single row hardly mind
+    weights, and not every estimator takes them.
+
+    Parameters
+    ----------
+    unlabeled : ndarray of int
+        Row numbers.
+    is_negative : ndarray of bool of shape (n,)
+        Verified negatives.
+    n : int
+        Rows to draw for each sample.
+    n_positive : int
+    """
+
+    def __init__(
+        self, unlabeled: NDArray[np.intp], is_negative: NDArray[np.bool_], n: int, n_positive: int
+    ) -> None:
+        self.unlabeled, self.verified = unlabeled, np.flatnonzero(is_negative)
+        wanted = round(share_verified(len(self.verified), n_positive) * n)
+        # At least one of them, and an unlabeled row beside it.
+        self.n_verified = max(0, min(max(wanted, min(len(self.verified), 1)), n - 1))
+        self.n_unlabeled = n - self.n_verified
+
+    def __call__(self, random: np.random.Generator, *, replace: bool = False) -> NDArray[np.intp]:
+        """Draw the rows of one sample; `replace` says how unlabeled rows are drawn."""
+        few = random.choice(self.unlabeled, self.n_unlabeled, replace=replace)
+        if not self.n_verified:
+            return few
+        return np.concatenate([few, random.choice(self.verified, self.n_verified)])
 
 
 def weigh_sides(

@@ -22,7 +22,7 @@ from mixpul.methods._trees import (
     grow_trees,
     make_predictor,
 )
-from mixpul.methods._verified import share_verified
+from mixpul.methods._verified import NegativeSide
 from mixpul.metrics import balanced_threshold
 
 __all__ = ["BaggingPUClassifier"]
@@ -39,9 +39,8 @@ class BaggingPUClassifier(PUClassifier):
     Every tree learns to tell a bootstrap sample of the positives from about as many unlabeled
     rows, drawn without replacement. Both sides have the same total weight. Samples differ in the
     positives that their unlabeled rows hold by mistake, so trees err in different places and their
-    average errs less. Each row is also scored by those trees alone that have not seen it. A
-    bootstrap sample of verified negatives, if there are any, has a share of the weight of unlabeled
-    rows.
+    average errs less. Each row is also scored by those trees alone that have not seen it. Verified
+    negatives, if there are any, take the place of some of the unlabeled rows of each sample.
 
     With an `estimator` this is the bagging of Mordelet and Vert: every member learns to tell all
     positives from a bootstrap sample of the unlabeled rows.
@@ -83,7 +82,7 @@ class BaggingPUClassifier(PUClassifier):
     threshold_ : float
         The log odds at which the decision lies; 0 with an `estimator`.
     n_unlabeled_ : int
-        Unlabeled rows in each sample.
+        Unlabeled rows in each sample, and verified negatives in the place of some.
     tree_roots_ : ndarray of shape (n_estimators,)
         Default trees only: the first node of each tree in the arrays below.
     tree_children_ : ndarray of shape (n_nodes, 2)
@@ -189,18 +188,13 @@ class BaggingPUClassifier(PUClassifier):
             n_most = max(1, int(LARGEST_SHARE * len(unlabeled)))
             n = min(max(len(positive), LEAST_UNLABELED), n_most)
         self.n_unlabeled_ = min(int(n), len(unlabeled))
-        verified = np.flatnonzero(self._is_negative)
+        draw = NegativeSide(unlabeled, self._is_negative, self.n_unlabeled_, len(positive))
         samples, seeds = [], []
         for _ in range(self.n_estimators):
-            few = random.choice(unlabeled, self.n_unlabeled_, replace=False)
-            sides = [random.choice(positive, len(positive)), few]
-            if len(verified):
-                sides.append(random.choice(verified, len(verified)))
-            samples.append(np.concatenate(sides))
+            few = draw(random)
+            samples.append(np.concatenate([random.choice(positive, len(positive)), few]))
             seeds.append(draw_seed(random))
-        trees = grow_trees(
-            X, samples, len(positive), seeds, self.splits, self.n_jobs, len(verified)
-        )
+        trees = grow_trees(X, samples, len(positive), seeds, self.splits, self.n_jobs)
         self._estimators: list[Any] = []
         for name, array in trees._asdict().items():
             setattr(self, f"tree_{name}_", array)
@@ -217,16 +211,10 @@ class BaggingPUClassifier(PUClassifier):
         # As many unlabeled rows as positives by default: every member learns from balanced classes.
         self.n_unlabeled_ = int(self.n_unlabeled or len(positive))
         target = np.arange(len(positive) + self.n_unlabeled_) < len(positive)
-        verified = np.flatnonzero(self._is_negative)
-        # By number, not by weight, which an estimator may not take.
-        n_verified = round(share_verified(len(verified), len(positive)) * self.n_unlabeled_)
+        draw = NegativeSide(unlabeled, self._is_negative, self.n_unlabeled_, len(positive))
         samples, members = [], []
         for _ in range(self.n_estimators):
-            few = random.choice(unlabeled, self.n_unlabeled_ - n_verified)
-            sides = [positive, few]
-            if n_verified:
-                sides.append(random.choice(verified, n_verified))
-            samples.append(np.concatenate(sides))
+            samples.append(np.concatenate([positive, draw(random, replace=True)]))
             members.append(self._make_member(random))
         self._estimators = Parallel(n_jobs=self.n_jobs)(
             delayed(_fit_member)(member, X, sample, target)

@@ -13,7 +13,7 @@ from mixpul._util.random import RandomStateLike, as_generator, draw_seed
 from mixpul._util.validation import Interval
 from mixpul.base import PUClassifier
 from mixpul.methods._trees import Trees, average_trees, flatten_tree, join_trees, make_predictor
-from mixpul.methods._verified import weigh_sides
+from mixpul.methods._verified import NegativeSide
 
 __all__ = ["BoostingPUClassifier"]
 
@@ -31,7 +31,7 @@ class BoostingPUClassifier(PUClassifier):
     Trees of a series correct each other, where those of `BaggingPUClassifier` are independent: a
     few dozen small ones find rules of several columns that need more positives elsewhere. Series
     differ in the unlabeled rows that they take for negatives, so their average errs less. Verified
-    negatives, if there are any, are in each sample and have a share of the weight of the others.
+    negatives, if there are any, take the place of some of the unlabeled rows of each series.
 
     Scores are logits: above 0 rows are denser among positives than among unlabeled rows.
 
@@ -113,11 +113,10 @@ class BoostingPUClassifier(PUClassifier):
 
     def _fit(self, X: Any, is_positive: NDArray[np.bool_]) -> None:
         random = as_generator(self.random_state)
-        verified = np.broadcast_to(self._is_negative, is_positive.shape)
-        samples = self._draw_samples(is_positive, verified, random)
+        samples = self._draw_samples(is_positive, random)
         # Growing leaves Python for most of its time, so threads are the cheapest workers.
         series = Parallel(n_jobs=self.n_jobs, prefer="threads")(
-            delayed(self._boost)(dense_rows(X[rows]), is_positive[rows], verified[rows], seed)
+            delayed(self._boost)(dense_rows(X[rows]), is_positive[rows], seed)
             for rows, seed in samples
         )
         trees = join_trees([tree for one in series for tree in one])
@@ -125,22 +124,18 @@ class BoostingPUClassifier(PUClassifier):
             setattr(self, f"tree_{name}_", array)
 
     def _draw_samples(
-        self,
-        is_positive: NDArray[np.bool_],
-        is_negative: NDArray[np.bool_],
-        random: np.random.Generator,
+        self, is_positive: NDArray[np.bool_], random: np.random.Generator
     ) -> Iterator[tuple[NDArray[np.intp], int]]:
         """Yield the rows of each series, and a seed."""
-        known = np.concatenate([np.flatnonzero(is_positive), np.flatnonzero(is_negative)])
-        unlabeled = np.flatnonzero(~is_positive & ~is_negative)
-        n = max(LEAST_UNLABELED, UNLABELED_PER_POSITIVE * int(is_positive.sum()))
+        positive = np.flatnonzero(is_positive)
+        unlabeled = np.flatnonzero(~is_positive & ~self._is_negative)
+        n = max(LEAST_UNLABELED, UNLABELED_PER_POSITIVE * len(positive))
+        n = min(n, len(unlabeled))
+        draw = NegativeSide(unlabeled, self._is_negative, n, len(positive))
         for _ in range(self.n_estimators):
-            some = random.choice(unlabeled, min(n, len(unlabeled)), replace=False)
-            yield np.concatenate([known, some]), draw_seed(random)
+            yield np.concatenate([positive, draw(random)]), draw_seed(random)
 
-    def _boost(
-        self, rows: NDArray, target: NDArray[np.bool_], verified: NDArray[np.bool_], seed: int
-    ) -> list[Trees]:
+    def _boost(self, rows: NDArray, target: NDArray[np.bool_], seed: int) -> list[Trees]:
         """Grow one series of trees on a sample."""
         # Imported here: it takes time that other methods need not spend.
         from sklearn.ensemble import GradientBoostingClassifier
@@ -155,8 +150,6 @@ class BoostingPUClassifier(PUClassifier):
             random_state=seed,
         )
         weight = np.where(target, (~target).sum() / target.sum(), 1.0)
-        if verified.any():
-            weight = weigh_sides(target, verified)
         series.fit(rows.astype(np.float32), target, sample_weight=weight)
         grown = [tree.tree_ for tree in series.estimators_[:, 0]]
         return [flatten_tree(tree, self.learning_rate * tree.value[:, 0, 0]) for tree in grown]

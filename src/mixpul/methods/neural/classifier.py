@@ -111,8 +111,7 @@ class NeuralPUClassifier(PUClassifier):
     # How held-out rows judge an epoch; a method may have its own.
     _criterion: Criterion = PU_AUC
 
-    # The share of verified negatives in the loss, of methods that name such a term.
-    _eta = 0.0
+    _eta = 0.0  # the share of verified negatives, for methods whose loss has a term of them
 
     # A portfolio gives all of its candidates the same folds, and a time by which to end.
     _given_folds: NDArray[np.int32] | None = None
@@ -353,19 +352,17 @@ class NeuralPUClassifier(PUClassifier):
         self, is_positive: NDArray[np.bool_], random: np.random.Generator
     ) -> list[NDArray[np.bool_]]:
         """Return masks of the rows each network may see."""
-        is_negative = self._is_negative
-        others = np.flatnonzero(~is_negative)
-        folds = None
+        others, folds = np.flatnonzero(~self._is_negative), None
         if self.cross_fitting and self._given_folds is not None:
             folds = self._given_folds
         elif self.cross_fitting and count_folds(is_positive[others], self.cross_fitting) >= 2:
-            folds = number_folds(is_positive, self.cross_fitting, draw_seed(random), is_negative)
+            folds = number_folds(
+                is_positive, self.cross_fitting, draw_seed(random), self._is_negative
+            )
         if folds is not None:
             held_out = [np.flatnonzero(folds == k) for k in range(int(folds.max()) + 1)]
         elif self.early_stopping:
-            # Rows held out of a single network judge its epochs, which needs no negatives.
-            chosen = hold_out(is_positive[others], self.validation_fraction, random)
-            held_out = [others[chosen]]
+            held_out = [others[hold_out(is_positive[others], self.validation_fraction, random)]]
         else:
             held_out = [np.empty(0, dtype=int)]
         is_seen = np.ones((len(held_out), len(is_positive)), dtype=bool)
