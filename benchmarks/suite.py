@@ -56,7 +56,6 @@ ALONE = {
     "mixpul": "MixPUL",
     "vpu": "VPU",
     "trees": "Bagging",
-    "boosting": "Boosting",
     "forest": "balanced forest",
     "kernel-narrow": "logistic regression, narrow kernel",
     "kernel-wide": "logistic regression, wide kernel",

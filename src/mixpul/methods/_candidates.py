@@ -20,7 +20,6 @@ from mixpul._util.progress import progress_bar
 from mixpul._util.random import seed_parts
 from mixpul.base import PUClassifier
 from mixpul.methods.bagging import BaggingPUClassifier
-from mixpul.methods.boosting import BoostingPUClassifier
 from mixpul.methods.logistic import LogisticPUClassifier
 from mixpul.methods.mixpul import MixPULClassifier
 from mixpul.methods.neural import NeuralPUClassifier
@@ -66,7 +65,6 @@ CANDIDATES: dict[str, Candidate] = {
         Candidate("logistic-10", LogisticPUClassifier(C=10.0), 0.5),
         Candidate("kernel-narrow", LogisticPUClassifier(C=0.1, n_landmarks=200, width=1.0), 4.0),
         Candidate("kernel-wide", LogisticPUClassifier(C=10.0, n_landmarks=200, width=2.2), 0.25),
-        Candidate("boosting", BoostingPUClassifier(), 4.0),
         Candidate("forest", BaggingPUClassifier(n_estimators=100, splits="best"), 1.0),
         Candidate("vpu", VPUClassifier(), 0.25),
         Candidate("mixpul", MixPULClassifier(), 1.0),

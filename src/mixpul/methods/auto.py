@@ -51,8 +51,8 @@ class AutoPUClassifier(PUClassifier):
     ----------
     candidates : sequence of str or estimators, mapping of them by name, or None, default=None
         What to fit. Names are those of the default portfolio ('mixpul', 'vpu', 'trees', 'forest',
-        'boosting', 'logistic-0.001', 'logistic-0.1', 'logistic-10', 'kernel-narrow',
-        'kernel-wide') and of all methods ('nnpu', 'wsvm', ...). An estimator is a classifier of
+        'logistic-0.001', 'logistic-0.1', 'logistic-10', 'kernel-narrow', 'kernel-wide') and of
+        all methods ('boosting', 'nnpu', 'wsvm', ...). An estimator is a classifier of
         mixpul or of scikit-learn with `decision_function` or `predict_proba`. None is the default
         portfolio for tables, and the networks among it for images.
     n_folds : int, default=5
