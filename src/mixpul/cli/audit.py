@@ -146,8 +146,8 @@ def _suggest_fit(prior: Mapping[str, Any], info: Mapping[str, Any], queues: list
     for name, value in info.get("reading", {}).items():
         for one in value if isinstance(value, list) else [value]:
             words += [f"--{name}", one]
-    words += [word for queue in queues for word in ("--verdicts", str(queue))]
-    return quote_command([*words, "--prior-interval", f"{prior['low']:.3f},{prior['high']:.3f}"])
+    words += ["--prior-interval", f"{prior['low']:.3f},{prior['high']:.3f}"]
+    return quote_command([*words, *(w for queue in queues for w in ("--verdicts", str(queue)))])
 
 
 def _show(content: Mapping[str, Any], report: Path | None) -> None:
