@@ -6,7 +6,7 @@ BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 PACKAGE := build/package
 
-.PHONY: help setup demo test check bench lint results-pages package clean
+.PHONY: help setup demo test test-slow check bench lint results-pages package clean
 .DEFAULT_GOAL := help
 
 help:  ## show this list
@@ -29,6 +29,9 @@ test: check  ## what CI runs
 
 check: lint  ## format, lint, types and tests
 	$(BIN)/python -m pytest --numprocesses logical --maxprocesses 4 --dist loadfile
+
+test-slow: $(STAMP)  ## tests against the real thing that take minutes; CI runs them after `make test`
+	$(BIN)/python -m pytest -m slow --numprocesses logical --maxprocesses 4 --dist loadfile
 
 lint: $(STAMP)  ## format, lint and types only
 	$(BIN)/ruff format --check .
