@@ -18,7 +18,7 @@ from mixpul.cli._messages import note
 from mixpul.cli.options import Reading, TableOptions
 from mixpul.persistence import describe
 from mixpul.tables import TableInput, find_negatives, read_table, read_verdicts, split_label
-from mixpul.tables.formats import split_place
+from mixpul.tables.formats import find_format, split_place
 from mixpul.tables.names import check_present
 from mixpul.tables.opening import is_stream, open_bytes
 
@@ -163,6 +163,7 @@ def digest_table(table: str) -> str | None:
     if is_stream(table):
         return None
     path, place = split_place(table)
+    find_format(path)  # which says it if there is no such file
     with open_bytes(path) as file:
         digest = hashlib.file_digest(file, "sha256")
     if place is not None:
