@@ -1,10 +1,14 @@
 """One network that ranks rows as a slower classifier does."""
 
+import json
+
 import numpy as np
+import pandas as pd
 import pytest
 from numpy.testing import assert_array_equal
 from scipy import sparse
 from sklearn.metrics import roc_auc_score
+from typer.testing import CliRunner
 
 from mixpul import (
     AutoPUClassifier,
@@ -15,6 +19,7 @@ from mixpul import (
     load,
     save,
 )
+from mixpul.cli import app
 from mixpul.methods._student import make_rows, score_by_student
 
 QUICK = ["trees", "logistic-0.1"]
@@ -130,3 +135,35 @@ def test_sparse_rows_are_taken_and_images_are_refused_with_a_way_out(table, tree
     learned = AutoPUClassifier(candidates=["trees"], distill=True, random_state=0)
     with pytest.raises(ValueError, match="these are images"):
         learned.fit(images, np.arange(20) < 8)
+
+
+def test_the_command_writes_a_smaller_model_that_scores_like_the_large_one(tmp_path):
+    random = np.random.default_rng(0)
+    table = pd.DataFrame(
+        {"size": random.normal(size=400), "colour": random.choice(["red", "blue"], size=400)}
+    )
+    table["bought"] = ((table["size"] > 0.5) & (random.random(400) < 0.5)).astype(int)
+    table.to_csv(tmp_path / "leads.csv", index=False)
+    files = {
+        name: str(tmp_path / name) for name in ("leads.csv", "large", "small", "a.csv", "b.csv")
+    }
+
+    def call(*words, code=0):
+        result = CliRunner().invoke(app, [files.get(word, word) for word in words])
+        assert result.exit_code == code, (result.output, result.exception)
+        return result
+
+    call("fit", "leads.csv", "--label", "bought", "--method", "bagging", "-o", "large")
+    printed = call("distill", "large", "leads.csv", "-o", "small", "--json")
+    told = json.loads(printed.stdout)
+    assert told["teacher"] == "BaggingPUClassifier"
+    assert told["rank_correlation"] > 0.8
+    for model, scores in (("large", "a.csv"), ("small", "b.csv")):
+        call("predict", model, "leads.csv", "-o", scores)
+    ours, theirs = (pd.read_csv(files[name])["score"] for name in ("b.csv", "a.csv"))
+    assert ours.corr(theirs, method="spearman") > 0.8
+    # What the report says of thresholds goes on with the small model.
+    call("predict", "small", "leads.csv", "-o", "a.csv", "--force", "--threshold", "recall=0.9")
+    assert isinstance(
+        call("distill", "large", "leads.csv", "-o", "small", code=1).exception, OSError
+    )
