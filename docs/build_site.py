@@ -148,7 +148,9 @@ def write_reference(source: Path) -> None:
     tree = make_toctree(list(list_public_names()))
     intro = (
         "# Python modules\n\nEvery public class and function has a page of its own, from its docstring.\n\n"
-        "```{eval-rst}\n.. autosummary::\n\n" + "".join(f"   {m}\n" for m in list_public_names()) + "```\n"
+        "```{eval-rst}\n.. autosummary::\n\n"
+        + "".join(f"   {m}\n" for m in list_public_names())
+        + "```\n"
     )
     write(source / "reference" / "modules.md", (intro + tree).encode())
 

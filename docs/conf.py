@@ -26,6 +26,7 @@ extensions = [
     "sphinx_gallery.gen_gallery",
 ]
 nitpicky = True
+suppress_warnings = ["myst.header"]  # a page may leave out a level of headings
 exclude_patterns = ["gallery/*.ipynb", "gallery/*.py", "gallery/*.md5"]
 
 # -- pages in Markdown -------------------------------------------------------------------------
@@ -37,6 +38,7 @@ copybutton_exclude = ".linenos, .gp, .go"
 # -- pages from docstrings ---------------------------------------------------------------------
 
 autodoc_typehints = "none"  # types stand in the docstrings
+autodoc_inherit_docstrings = False  # what scikit-learn or torch says links to their pages
 autodoc_member_order = "bysource"
 numpydoc_show_class_members = False  # the template lists them
 numpydoc_class_members_toctree = False

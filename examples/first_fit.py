@@ -49,9 +49,7 @@ for axis, title, groups in [
     (axes[1], "What is true", {"other mail": ~truth, "spam": truth}),
 ]:
     for (name, rows), colour in zip(groups.items(), ["#3b7dd8", "#d9822b"], strict=True):
-        axis.hist(
-            model.oof_scores_[rows], bins, density=True, alpha=0.6, color=colour, label=name
-        )
+        axis.hist(model.oof_scores_[rows], bins, density=True, alpha=0.6, color=colour, label=name)
     axis.set(title=title, xlabel="out-of-fold score")
     axis.axvline(0, color="#555", linewidth=1, linestyle="--")
     axis.legend(frameon=False)
