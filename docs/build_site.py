@@ -1,9 +1,9 @@
 """Build the documentation site: copy the pages, run Sphinx, check every link.
 
-    python docs/build_site.py [FOLDER]
+    python docs/build_site.py [FOLDER [-D NAME=VALUE ...]]
 
-The pages are those of `docs/`, which are also read as plain Markdown. They are copied to a folder of
-their own, where links that lead out of `docs/` are turned to pages of the site, and where pages
+The pages are those of `docs/`, which are also read as plain Markdown. They are copied to a folder
+of their own, where links that lead out of `docs/` are turned to pages of the site, and where pages
 that only the site has are written: one per section of `docs/index.md`, and one per public module.
 """
 
@@ -145,14 +145,20 @@ def write_reference(source: Path) -> None:
             "",
         ]
         write(source / "reference" / f"{module}.rst", "\n".join(lines).encode())
-    tree = make_toctree(list(list_public_names()))
-    intro = (
-        "# Python modules\n\nEvery public class and function has a page of its own, from its docstring.\n\n"
-        "```{eval-rst}\n.. autosummary::\n\n"
-        + "".join(f"   {m}\n" for m in list_public_names())
-        + "```\n"
-    )
-    write(source / "reference" / "modules.md", (intro + tree).encode())
+    modules = list(list_public_names())
+    lines = [
+        "# Python modules",
+        "",
+        "Every public class and function has a page of its own, from its docstring.",
+        "",
+        "```{eval-rst}",
+        ".. autosummary::",
+        "",
+        *(f"   {module}" for module in modules),
+        "```",
+        make_toctree(modules),
+    ]
+    write(source / "reference" / "modules.md", "\n".join(lines).encode())
 
 
 # -- links -------------------------------------------------------------------------------------
@@ -184,7 +190,7 @@ class Page(HTMLParser):
 
 
 def find_faults(folder: Path) -> list[str]:
-    """Return what is wrong with a built site: dead links, foreign resources, images without words."""
+    """Return what is wrong with a site: dead links, foreign resources, images without words."""
     pages = {}
     for path in sorted(folder.rglob("*.html")):
         pages[path] = Page()
@@ -196,6 +202,19 @@ def find_faults(folder: Path) -> list[str]:
         faults += [f"{name}: loads {url} from elsewhere" for url in page.loaded if is_foreign(url)]
         own = [url for url in page.links + page.loaded if not is_foreign(url)]
         faults += [f"{name}: {url} leads nowhere" for url in own if is_dead(url, path, pages)]
+    return faults
+
+
+def find_missing_names(folder: Path) -> list[str]:
+    """Return the public names that have no page, or that the search does not know."""
+    known = (folder / "searchindex.js").read_text(encoding="utf-8")
+    faults = []
+    for module, names in list_public_names().items():
+        for name in names:
+            if not (folder / "reference" / "api" / f"{module}.{name}.html").is_file():
+                faults.append(f"{module}.{name} has no page")
+            elif f'"{name}"' not in known:
+                faults.append(f"the search does not know {module}.{name}")
     return faults
 
 
@@ -219,31 +238,35 @@ def is_dead(url: str, page: Path, pages: dict[Path, Page]) -> bool:
 
 
 def write(path: Path, data: bytes) -> None:
-    """Write a file if it has changed: Sphinx reads again what is newer than its own."""
-    if not path.exists() or path.read_bytes() != data:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_bytes(data)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(data)
 
 
-def build(folder: Path) -> int:
-    """Build the site in a folder and return the exit code."""
+def remove_old_pages(source: Path) -> None:
+    """Remove the pages of an earlier build: one that is gone should leave the site."""
+    for old in [*source.rglob("*.md"), *source.glob("reference/**/*.rst")]:
+        old.unlink()
+
+
+def build(folder: Path, *settings: str) -> int:
+    """Build the site in a folder and return the exit code; `settings` go to Sphinx."""
     from sphinx.cmd.build import build_main
 
     source, html = folder / "source", folder / "html"
-    for old in [*source.rglob("*.md"), *source.glob("reference/**/*.rst")]:
-        old.unlink()  # a page that is gone should leave the site
+    remove_old_pages(source)
     copy_pages(source)
     shutil.copytree(DOCS / "images", source / "images", dirs_exist_ok=True)
     write_reference(source)
     options = ["-W", "--keep-going", "-n", "-j", "2", "-q", "-c", str(DOCS)]
     trees = ["-d", str(folder / "doctrees")]
-    if code := build_main([*options, *trees, "-b", "html", str(source), str(html)]):
+    if code := build_main([*options, *trees, *settings, "-b", "html", str(source), str(html)]):
         return code
-    faults = find_faults(html)
+    faults = find_faults(html) + find_missing_names(html)
     print(*faults, sep="\n", end="\n" if faults else "", file=sys.stderr)
     print(f"{len(list(html.rglob('*.html')))} pages, {len(faults)} faults: {html / 'index.html'}")
     return bool(faults)
 
 
 if __name__ == "__main__":
-    sys.exit(build(Path(sys.argv[1] if len(sys.argv) > 1 else ROOT / "build" / "docs").resolve()))
+    folder, *settings = sys.argv[1:] or [ROOT / "build" / "docs"]
+    sys.exit(build(Path(folder).resolve(), *settings))

@@ -1,5 +1,7 @@
 """Formulas as MathML, which browsers draw themselves: no script, no font, no network."""
 
+from html import escape
+
 from docutils import nodes
 from latex2mathml.converter import convert
 
@@ -9,12 +11,11 @@ SPELLINGS = {r"\tfrac": r"\frac", r"\lVert": r"\Vert", r"\rVert": r"\Vert"}
 
 def write_formula(latex: str, display: str) -> str:
     """Return a formula as a `<math>` element that also keeps its LaTeX, for who copies it."""
-    source = nodes.literal_block(latex, latex).astext().strip()
+    label = escape(latex.strip())
     for unknown, known in SPELLINGS.items():
         latex = latex.replace(unknown, known)
     mathml = convert(latex, display=display)
-    title = source.replace("&", "&amp;").replace('"', "&quot;").replace("<", "&lt;")
-    return mathml.replace("<math ", f'<math aria-label="{title}" ', 1)
+    return mathml.replace("<math ", f'<math aria-label="{label}" ', 1)
 
 
 def visit_inline(writer, node):

@@ -2,8 +2,8 @@
 An audit
 ========
 
-Labels alone only bound the precision of a model and the number of hidden positives. A person who checks some dozen
-rows settles both. Here the hidden truth plays that person.
+Labels alone only bound the precision of a model and the number of hidden positives. A person who
+checks some dozen rows settles both. Here the hidden truth plays that person.
 """
 
 # %%
@@ -36,8 +36,8 @@ precision = found.thresholds["precision"]["high"][k]
 print(f"class prior at most {found.prior['upper']:.2f}, precision at most {precision:.2f}")
 
 # %%
-# What people say. ``review`` draws rows by strata of the score, and ``audit`` computes figures of all unlabeled rows from
-# the answers. Further rounds do not draw the same rows again.
+# What people say. ``review`` draws rows by strata of the score, and ``audit`` computes figures of
+# all unlabeled rows from the answers. Further rounds do not draw the same rows again.
 rounds, answers, audits = [], [], {}
 for n_rows in (60, 140, 300):
     drawn = review(found.scores, is_positive, n=n_rows, earlier=rounds, verdicts=answers)

@@ -2,12 +2,13 @@
 Big tables
 ==========
 
-Learn from a sample, then score a file that may be larger than memory. It is read, scored and written in
-pieces, on all cores. ``mixpul predict`` does the same.
+Learn from a sample, then score a file that may be larger than memory. It is read, scored and
+written in pieces, on all cores. ``mixpul predict`` does the same.
 """
 
 # %%
-# A CSV file of 500,000 rows; a tenth of them are positive. This stands for the file that does not fit into memory.
+# A CSV file of 500,000 rows; a tenth of them are positive. This stands for the file that does not
+# fit into memory.
 from pathlib import Path
 from tempfile import mkdtemp
 
@@ -64,8 +65,8 @@ n_rows = write_table(watch(batches), out)
 print(f"{n_rows:,} rows scored in {len(held)} pieces")
 
 # %%
-# On the left, memory does not grow with the number of rows. On the right, what the scores are worth: if people can look at
-# 5 % of the rows, they should look at these.
+# On the left, memory does not grow with the number of rows. On the right, what the scores are
+# worth: if people can look at 5 % of the rows, they should look at these.
 scored = pq.read_table(out).to_pandas()
 found = truth[scored["id"].to_numpy()][np.argsort(-scored["score"].to_numpy())].cumsum()
 figure, axes = plt.subplots(1, 2, figsize=(10, 4), layout="constrained")

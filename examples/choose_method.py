@@ -2,8 +2,8 @@
 How to choose a method
 ======================
 
-No method is the best on every table. Fit several on the same folds, and look at paired differences: two
-intervals may overlap although one method is clearly ahead on each fold.
+No method is the best on every table. Fit several on the same folds, and look at paired
+differences: two intervals may overlap although one method is clearly ahead on each fold.
 """
 
 # %%
@@ -25,8 +25,8 @@ X, y = datasets.load("krvskp", return_X_y=True)
 pu = datasets.make_pu(X, y, n_positive=80, n_unlabeled=1500, random_state=0)
 
 # %%
-# Classifiers of scikit-learn take part, too. The networks train for a few epochs only, to keep this page
-# quick.
+# Classifiers of scikit-learn take part, too. The networks train for a few epochs only, to keep
+# this page quick.
 methods = {
     "trees": BaggingPUClassifier(),
     "logistic regression": LogisticPUClassifier(),
@@ -39,9 +39,9 @@ found = compare(pu.X, pu.s, methods, n_folds=3)
 print(found.text)
 
 # %%
-# On the left is the PU-AUC of each method. On the right is how far it is behind the best, on the same rows. Where that interval
-# reaches 0, these rows cannot tell the two apart: take the quicker or the simpler one, or the portfolio,
-# which weighs them all.
+# On the left is the PU-AUC of each method. On the right is how far it is behind the best, on the
+# same rows. Where that interval reaches 0, these rows cannot tell the two apart: take the quicker
+# or the simpler one, or the portfolio, which weighs them all.
 entries = found.methods[::-1]
 names = [entry["method"] for entry in entries]
 figure, axes = plt.subplots(1, 2, figsize=(10, 4), sharey=True, layout="constrained")

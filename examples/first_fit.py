@@ -2,8 +2,8 @@
 First fit
 =========
 
-Sixty of some thousand mails are known to be spam. The others have no label. A classifier ranks all
-mails, and because this data set has hidden labels we can look at how well that went.
+Sixty of some thousand mails are known to be spam. The others have no label. A classifier ranks
+all mails, and because this data set has hidden labels we can look at how well that went.
 """
 
 # %%
@@ -28,8 +28,9 @@ model.fit(pu.X, pu.s)
 print({name: round(weight, 2) for name, weight in model.weights_.items()})
 
 # %%
-# What can be known without negatives: PU-AUC, the share of pairs of a labeled and an unlabeled mail in
-# which the labeled one scores higher. Each mail is scored by models that have not seen it.
+# What can be known without negatives: PU-AUC, the share of pairs of a labeled and an unlabeled
+# mail in which the labeled one scores higher. Each mail is scored by models that have not seen
+# it.
 seen = auc_interval(pu.s, model.oof_scores_)
 print(f"PU-AUC {seen.value:.3f}, from {seen.low:.3f} to {seen.high:.3f}")
 
@@ -39,8 +40,8 @@ auc = roc_auc_score(y_test, model.decision_function(X_test))
 print(f"AUC on test mails {auc:.3f}")
 
 # %%
-# On the left is what you see, on the right what is true. The bump of high-scoring unlabeled mails is spam that
-# nobody has reported.
+# On the left is what you see, on the right what is true. The bump of high-scoring unlabeled mails
+# is spam that nobody has reported.
 known, truth = pu.s == 1, pu.y == 1
 bins = np.linspace(model.oof_scores_.min(), model.oof_scores_.max(), 40)
 figure, axes = plt.subplots(1, 2, figsize=(10, 4), sharey=True, layout="constrained")

@@ -2,13 +2,14 @@
 Images
 ======
 
-Find crosses among circles and triangles when only a few crosses are labeled. On folders of your own,
-``mixpul fit-images`` and ``mixpul predict-images`` do the same from the command line, with networks that train longer.
+Find crosses among circles and triangles when only a few crosses are labeled. On folders of your
+own, ``mixpul fit-images`` and ``mixpul predict-images`` do the same from the command line, with
+networks that train longer.
 """
 
 # %%
-# Draw a folder of known crosses, one of images that nobody has labeled, and one of new images. Size, place, angle and colours are
-# random.
+# Draw a folder of known crosses, one of images that nobody has labeled, and one of new images.
+# Size, place, angle and colours are random.
 import math
 from pathlib import Path
 from tempfile import mkdtemp
@@ -68,8 +69,9 @@ draw_folder(folder / "unlabeled", 500, 0.3, random)
 is_cross = draw_folder(folder / "new", 200, 0.3, random)
 
 # %%
-# Read the folders as small images in bytes, and train a small convolutional network. One network and a few epochs keep
-# this page quick. The command takes three networks, wider ones, and larger images.
+# Read the folders as small images in bytes, and train a small convolutional network. One network
+# and a few epochs keep this page quick. The command takes three networks, wider ones, and larger
+# images.
 data = label_images(folder / "known", folder / "unlabeled", size=16)
 
 

@@ -2,8 +2,8 @@
 What the margin does
 ====================
 
-One term of MixPUL's loss asks that positives outrank unlabeled rows by a margin. ``gamma`` is its weight. With 0 it is
-off; the paper has 1; our default is 0.3.
+One term of MixPUL's loss asks that positives outrank unlabeled rows by a margin. ``gamma`` is its
+weight. With 0 it is off; the paper has 1; our default is 0.3.
 """
 
 # %%
@@ -36,9 +36,10 @@ for name, setting in settings.items():
     models[name] = model
 
 # %%
-# The ranking hardly changes, but the scores do. On the left is the gap between labeled and unlabeled rows that were held out,
-# by which the best epochs are found. On the right are the scores of all rows, sorted. With the margin 1, a larger weight takes more
-# of them close to 0 or 1. A narrow margin is soon satisfied.
+# The ranking hardly changes, but the scores do. On the left is the gap between labeled and
+# unlabeled rows that were held out, by which the best epochs are found. On the right are the
+# scores of all rows, sorted. With a wide margin, a larger weight takes more of them close to 0 and
+# to 1. A narrow margin is soon satisfied.
 colours = ["#777777", "#3b7dd8", "#d9822b", "#5b8c3e"]
 figure, axes = plt.subplots(1, 2, figsize=(11, 4.2), layout="constrained")
 for (name, model), colour in zip(models.items(), colours, strict=True):

@@ -2,8 +2,9 @@
 What mixup does
 ===============
 
-MixPUL asks the network to be consistent: at a mixture of two rows it should predict the mixture of its
-predictions. This example switches that off and on, on two moons, where one can look at the whole surface.
+MixPUL asks the network to be consistent: at a mixture of two rows it should predict the mixture
+of its predictions. This example switches that off and on, on two moons, where one can look at the
+whole surface.
 """
 
 # %%
@@ -23,8 +24,9 @@ X_new, moon_new = make_moons(2000, noise=0.18, random_state=1)
 X_new = (X_new - X_new.mean(axis=0)) / X_new.std(axis=0)
 
 # %%
-# ``alpha`` says how evenly rows are mixed: the weights come from Beta(alpha, alpha). With 0.001 they are nearly always 0
-# or 1, which is no mixing at all. ``beta`` is the weight of the term that mixes pairs of unlabeled rows.
+# ``alpha`` says how evenly rows are mixed: the weights come from Beta(alpha, alpha). With 0.001
+# they are nearly always 0 or 1, which is no mixing at all. ``beta`` is the weight of the term
+# that mixes pairs of unlabeled rows.
 settings = {
     "no mixing": {"alpha": 0.001, "beta": 0.0},
     "mixing, positives only": {"alpha": 1.0, "beta": 0.0},
@@ -55,5 +57,5 @@ figure.colorbar(shades, ax=axes, label="score")
 plt.show()
 
 # %%
-# Without mixing the network memorises: it is sure of itself everywhere, with islands around labeled points. Mixing
-# makes the way from one row to another a slope.
+# Without mixing the network memorises: it is sure of itself everywhere, with islands around
+# labeled points. Mixing makes the way from one row to another a slope.

@@ -2,8 +2,9 @@
 A table of your own
 ===================
 
-A data frame goes in as it comes: numbers, text, dates, gaps. Out come scores, the thresholds to choose from and the
-columns that matter. On the command line, ``mixpul fit`` does the same and writes a page.
+A data frame goes in as it comes: numbers, text, dates, gaps. Out come scores, the thresholds to
+choose from and the columns that matter. On the command line, ``mixpul fit`` does the same and
+writes a page.
 """
 
 # %%
@@ -39,8 +40,9 @@ for check in found.checks:
     print(f"{check['verdict']:8}{check['text']}")
 
 # %%
-# Recall and the number of flagged rows need no assumption about the share of positives. Precision does, so it is only
-# an upper limit. The vertical lines are two of the thresholds that a report suggests.
+# Recall and the number of flagged rows need no assumption about the share of positives. Precision
+# does, so it is only an upper limit. The vertical lines are two of the thresholds that a report
+# suggests.
 curves = found.thresholds
 figure, axes = plt.subplots(1, 2, figsize=(11, 4.2), layout="constrained", width_ratios=[3, 2])
 for name, label, colour in [

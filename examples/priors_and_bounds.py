@@ -2,14 +2,14 @@
 Class priors and their bounds
 =============================
 
-How many of the unlabeled rows are positive? Estimators assume that some region has hardly any negatives.
-Where the classes overlap that is wrong, and the estimates are too high, even if they agree. An upper limit needs no
-such assumption.
+How many of the unlabeled rows are positive? Estimators assume that some region has hardly any
+negatives. Where the classes overlap that is wrong, and the estimates are too high, even if they
+agree. An upper limit needs no such assumption.
 """
 
 # %%
-# Three tables: one whose classes hardly overlap, one in between, and one where they overlap a lot. All three have the
-# same class prior, 0.2.
+# Three tables: one whose classes hardly overlap, one in between, and one where they overlap a
+# lot. All three have the same class prior, 0.2.
 import matplotlib.pyplot as plt
 import numpy as np
 from sklearn.model_selection import cross_val_predict
@@ -59,5 +59,6 @@ axes[0].legend(frameon=False, loc="lower right")
 plt.show()
 
 # %%
-# With much overlap the estimates miss the truth and say so with narrow intervals. The limit stays honest: it says
-# little, because little can be known. Checking some dozen rows settles it; see the example of an audit.
+# With much overlap the estimates miss the truth and say so with narrow intervals. The limit stays
+# honest: it says little, because little can be known. Checking some dozen rows settles it; see
+# the example of an audit.
