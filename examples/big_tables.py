@@ -81,5 +81,5 @@ axes[1].axvline(0.05, color="#bbb", linewidth=1)
 axes[1].set(
     title="Positives found", xlabel="share of rows looked at", ylabel="share of positives found"
 )
-axes[1].legend(frameon=False)
+axes[1].legend(frameon=False, loc="lower right")
 plt.show()
