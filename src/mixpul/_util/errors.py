@@ -1,10 +1,22 @@
 """Errors that a user can do something about; the command line prints them as one sentence."""
 
-__all__ = ["MixpulError", "TrainingDiverged"]
+__all__ = ["MissingTable", "MixpulError", "TableError", "TrainingDiverged"]
 
 
 class MixpulError(ValueError):
     """Input or settings that cannot work; the message names the way out."""
+
+    exit_code = 1
+
+
+class TableError(MixpulError):
+    """A file that is not a table, or that cannot be read as it is."""
+
+    exit_code = 2
+
+
+class MissingTable(TableError, FileNotFoundError):
+    """A table that is not where it should be."""
 
 
 class TrainingDiverged(MixpulError, FloatingPointError):

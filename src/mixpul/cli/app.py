@@ -71,7 +71,7 @@ def main() -> None:
         is_full = getattr(error, "errno", None) == errno.ENOSPC
         sentence = "Standard output cannot be written: no space is left." if is_full else error
         print(f"mixpul: {sentence}", file=sys.stderr)
-        sys.exit(1)
+        sys.exit(getattr(error, "exit_code", 1))
 
 
 def show_version(asked: bool) -> None:
