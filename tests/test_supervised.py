@@ -11,7 +11,7 @@ from scipy import sparse
 from mixpul import load, save
 from mixpul._util.errors import DamagedFile
 from mixpul._util.tensor_files import read_tensors, write_tensors
-from mixpul.methods._lightgbm import read_trees
+from mixpul.methods._lightgbm import drop_tiny, read_trees
 from mixpul.methods._trees import _walk, make_predictor, sum_trees
 from mixpul.methods.supervised import SupervisedClassifier, _make_search_space, _split
 from mixpul.persistence import describe
@@ -121,9 +121,9 @@ def test_our_trees_score_as_lightgbm_does(params, has_gaps):
         rows[: len(value[:900]), k] = value[:900]
     expected = booster.predict(rows, raw_score=True)
     for predict in (make_predictor(trees, 6), partial(_walk, trees)):
-        assert_allclose(sum_trees(predict, rows), expected, rtol=0, atol=1e-12)
-    csr = booster.predict(sparse.csr_matrix(rows), raw_score=True)
-    assert_allclose(sum_trees(make_predictor(trees, 6), rows), csr, rtol=0, atol=1e-12)
+        assert_allclose(sum_trees(predict, drop_tiny(rows)), expected, rtol=0, atol=1e-12)
+    csr = booster.predict(sparse.csr_matrix(drop_tiny(rows)), raw_score=True)
+    assert_allclose(sum_trees(make_predictor(trees, 6), drop_tiny(rows)), csr, rtol=0, atol=1e-12)
 
 
 @pytest.mark.parametrize(
@@ -149,14 +149,13 @@ def test_model_is_kept_as_arrays_that_score_like_lightgbm(pu, monkeypatch):
     boosters = []
     boost = SupervisedClassifier._boost
 
-    def spy(*args):
-        boosters.append(boost(*args))
+    def spy(*args, **kwargs):
+        boosters.append(boost(*args, **kwargs))
         return boosters[-1]
 
     monkeypatch.setattr(SupervisedClassifier, "_boost", spy)
     model = SupervisedClassifier(**QUICK, min_leaf="scaled").fit(pu.X, pu.y)
     expected = boosters[-1].predict(pu.X, raw_score=True)
-    assert len(np.unique(expected)) > 2
     assert_array_equal(model.decision_function(pu.X), expected.astype(np.float32))
     assert not any("lightgbm" in str(type(value)) for value in vars(model).values())
     assert len(model.trials_) == 2
@@ -177,8 +176,8 @@ def test_former_files_with_text_are_read_without_its_parser(pu, tmp_path, monkey
     boosters = []
     boost = SupervisedClassifier._boost
 
-    def spy(*args):
-        boosters.append(boost(*args))
+    def spy(*args, **kwargs):
+        boosters.append(boost(*args, **kwargs))
         return boosters[-1]
 
     monkeypatch.setattr(SupervisedClassifier, "_boost", spy)

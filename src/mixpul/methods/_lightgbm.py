@@ -13,8 +13,10 @@ from numpy.typing import NDArray
 from mixpul._util.errors import DamagedFile
 from mixpul.methods._trees import Trees, join_trees
 
-__all__ = ["read_trees"]
+__all__ = ["drop_tiny", "read_trees"]
 
+# Numbers up to this size count as 0.
+TINY = np.float32(1e-35)
 # Bits of a decision: by category; and of what counts as missing, 1 for zeros.
 BY_CATEGORY, MISSING_TYPE, ZERO_IS_MISSING = 1, 12, 4
 
@@ -29,6 +31,11 @@ def read_trees(text: str) -> Trees:
     if not parts or "end of trees" not in text:
         raise DamagedFile("its trees are not a whole model of LightGBM; fit it again.")
     return join_trees([_read_tree(part) for part in parts])
+
+
+def drop_tiny(rows: NDArray[np.float32]) -> NDArray[np.float32]:
+    """Return rows in which numbers that LightGBM takes for 0 are 0."""
+    return np.where(np.abs(rows) <= TINY, np.float32(0), rows)
 
 
 def _read_tree(part: str) -> Trees:

@@ -15,7 +15,7 @@ from mixpul._util.random import RandomStateLike, as_generator, draw_seed, hold_o
 from mixpul._util.schema import ListOf, MapOf, Number, Spec
 from mixpul._util.validation import Interval, StrOptions
 from mixpul.base import PUClassifier
-from mixpul.methods._lightgbm import read_trees
+from mixpul.methods._lightgbm import drop_tiny, read_trees
 from mixpul.methods._trees import (
     Trees,
     check_trees,
@@ -171,7 +171,7 @@ class SupervisedClassifier(PUClassifier):
 
     def _scores(self, X: Any) -> NDArray[np.float32]:
         predict = make_predictor(self._get_trees(), int(np.prod(self._row_shape)))
-        blocks = (rows.astype(np.float32) for _, rows in dense_blocks(X))
+        blocks = (drop_tiny(rows.astype(np.float32)) for _, rows in dense_blocks(X))
         return np.concatenate([sum_trees(predict, rows) for rows in blocks]).astype(np.float32)
 
     def _search(

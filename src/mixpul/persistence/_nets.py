@@ -57,7 +57,7 @@ def rebuild_net(
     check_value(n_members, Number(1, len(tensors), whole=True), "n_members")
     check_value(is_mirrored, Flag(), "is_mirrored")
     check_value(nets, Maybe(ListOf(Anything(), 1, len(tensors))), "nets")
-    check_value(weights, Maybe(ListOf(Number(0, 1), 1, len(tensors))), "weights")
+    check_value(weights, Maybe(ListOf(Number(), 1, len(tensors))), "weights")
     kinds = [model.net if kind == UNSTORED else kind for kind in nets or [UNSTORED]]
     if len(kinds) != (1 if weights is None else len(weights)):
         raise DamagedFile("its networks and their weights do not fit together.")
