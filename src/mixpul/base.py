@@ -4,6 +4,7 @@ import warnings
 from collections.abc import Mapping
 from importlib import import_module
 from inspect import signature
+from math import prod
 from numbers import Real
 from typing import Any, NamedTuple, Self
 
@@ -13,6 +14,8 @@ from scipy.special import expit
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from mixpul._util.errors import DamagedFile, MixpulError
+from mixpul._util.schema import Array, Number, Record, Spec, Text, check_value
 from mixpul._util.validation import (
     check_finite,
     check_labels_present,
@@ -135,7 +138,13 @@ or array of shape (n_samples, channels, height, width)
         raw = self._scores(self._check_input(X))
         # In the precision of the raw scores; rounded to float32 at the end.
         centred = raw - raw.dtype.type(self.threshold_)
-        return (self._slope * centred).astype(np.float32, copy=False)
+        scores = (self._slope * centred).astype(np.float32, copy=False)
+        if np.isnan(scores).any():
+            raise MixpulError(
+                "Some scores are NaN: the numbers of the rows, or of the model, are too large to "
+                "compute with. Standardise the columns and fit again."
+            )
+        return scores
 
     def predict_proba(
         self, X: ArrayLike, calibrated: bool = False, prior: float | None = None
@@ -238,6 +247,37 @@ or array of shape (n_samples, channels, height, width)
         """Name the learned attributes that `_scores` cannot do without."""
         return ()
 
+    def _describe_learned(self) -> dict[str, Spec]:
+        """Return what each learned attribute may be; a file with anything else is refused.
+
+        Shapes may name `n_features`, the columns of the fit, and `n_columns`, the numbers of a row.
+        """
+        return {
+            "n_features_in_": Number(1, whole=True),
+            "feature_names_in_": Array("text", ("n_features",)),
+            "threshold_": Number(),
+            "density_ratio_": Array("float", (2, None)),
+            "class_prior_": Record({"value": Number(0, 1), "source": Text()}),
+            "prior_": Number(0, 1),
+            "oof_scores_": Array("float", ("n_rows",)),
+            "oof_folds_": Array("whole", ("n_rows",), low=0),
+        }
+
+    def _check_learned(self) -> None:
+        """Refuse what a file says was learned unless it is whole and `_scores` can use it."""
+        for name in ("classes_", "n_features_in_", "threshold_", *self._list_needed()):
+            if not hasattr(self, name):
+                raise DamagedFile(f"it has no {name!r}.")
+        _check_classes(self.classes_)
+        if self.n_features_in_ != self._row_shape[0]:
+            raise DamagedFile("its rows and its columns do not fit together.")
+        sizes = {"n_features": self._row_shape[0], "n_columns": prod(self._row_shape)}
+        for name, spec in self._describe_learned().items():
+            if hasattr(self, name):
+                check_value(getattr(self, name), spec, name, sizes)
+        if hasattr(self, "density_ratio_") and (np.diff(self.density_ratio_[0]) < 0).any():
+            raise DamagedFile("'density_ratio_' is not in the order of its scores.")
+
     # -- input --------------------------------------------------------------------------------
 
     def _forget(self) -> None:
@@ -295,6 +335,17 @@ or array of shape (n_samples, channels, height, width)
         tags.classifier_tags.multi_class = False
         tags.input_tags.sparse = True
         return tags
+
+
+def _check_classes(classes: Any) -> None:
+    """Refuse labels that are not two different plain values."""
+    is_pair = isinstance(classes, np.ndarray) and classes.shape == (2,)
+    entries = classes.tolist() if is_pair else []
+    if not entries or not all(isinstance(one, str | int | float) for one in entries):
+        raise DamagedFile("'classes_' are not two labels.")
+    # NaN is not equal to itself.
+    if entries[0] == entries[1] or any(one != one for one in entries):
+        raise DamagedFile("'classes_' are not two different labels.")
 
 
 def pick_shared(given: Mapping[str, Any], base: type[BaseEstimator]) -> dict[str, Any]:

@@ -14,6 +14,7 @@ from sklearn.base import BaseEstimator
 from mixpul._util.errors import MixpulError
 from mixpul._util.progress import progress_bar
 from mixpul._util.random import RandomStateLike, as_generator, count_folds, draw_seed, number_folds
+from mixpul._util.schema import Array, ListOf, MapOf, Number, Record, Spec, Text
 from mixpul._util.validation import Interval
 from mixpul.base import HeldOut, PUClassifier
 from mixpul.methods._candidates import Fitted, Labels, list_candidates, plan_fits, score_with
@@ -287,6 +288,14 @@ class AutoPUClassifier(PUClassifier):
 
     def _list_needed(self) -> tuple[str, ...]:
         return ("student_",) if self.distill else ("members_", "weights_", "score_tables_")
+
+    def _describe_learned(self) -> dict[str, Spec]:
+        knots = Array("float", (2, None))
+        return super()._describe_learned() | {
+            "weights_": MapOf(Number(0, 1)),
+            "score_tables_": MapOf(knots),
+            "leaderboard_": ListOf(Record({"candidate": Text(), "weight": Number(0, 1)})),
+        }
 
     def _scores(self, X: Any) -> NDArray[np.float32]:
         if self.distill:
