@@ -15,7 +15,7 @@ from mixpul._util.files import write_whole
 __all__ = ["FORMAT", "checksum", "open_file", "read_file", "write_file"]
 
 # Raise it when a file written by the new code cannot be read by the old; keep reading old ones.
-FORMAT = 2
+FORMAT = 3
 # Portfolios inside portfolios: deeper ones are nobody's.
 MOST_NESTED = 5
 
