@@ -149,6 +149,12 @@ def load_table_model(path: Path) -> tuple[Pipeline, dict[str, Any]]:
             "tables; fit one with `mixpul fit`, or save a Pipeline of a TableInput and a "
             "classifier."
         )
+    if not isinstance(pipeline[0], TableInput):
+        raise ValueError(
+            f"{str(path)!r} starts from a {type(pipeline[0]).__name__}, and only a TableInput "
+            "knows how to read the columns of a file; score it in Python with `mixpul.load`, or "
+            "put a TableInput first."
+        )
     return pipeline, info
 
 

@@ -165,6 +165,15 @@ class BaggingPUClassifier(PUClassifier):
         self._was_seen = was_seen  # in memory only
         return HeldOut(self.oob_scores_, np.asarray(~was_seen.all(axis=1)))
 
+    def _list_left_out_scorers(self) -> list[Any]:
+        if not hasattr(self, "_was_seen"):
+            return super()._list_left_out_scorers()
+        return [
+            lambda rows, places: (
+                self.score_out_of_bag(rows, self._was_seen[places]) - self.threshold_
+            )
+        ]
+
     def _choose_threshold(
         self, X: Any, is_positive: NDArray[np.bool_], held_out: HeldOut | None
     ) -> float:
