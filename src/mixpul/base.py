@@ -18,6 +18,7 @@ from mixpul._util.validation import (
     check_labels_present,
     check_negative,
     check_no_text,
+    check_weights,
     split_labels,
 )
 from mixpul.metrics.calibration import learn_density_ratio, to_probabilities
@@ -51,7 +52,8 @@ class PUClassifier(ClassifierMixin, BaseEstimator):
     A subclass writes `_fit(X, is_positive)` and `_scores(X)`. It gets float32 rows (dense and
     C-ordered, or CSR) that were checked, and returns one raw score per row. It may also write
     `_choose_threshold`, which says at which raw score the decision lies. A method that can learn
-    from verified negatives says so by `_uses_negatives` and finds them in `_is_negative`.
+    from verified negatives says so by `_uses_negatives` and finds them in `_is_negative`; one that
+    can weigh rows says so by `_uses_weights` and finds the weights in `_weights`.
     """
 
     _parameter_constraints: dict = {}
@@ -59,16 +61,27 @@ class PUClassifier(ClassifierMixin, BaseEstimator):
     _slope = 1.0
     # Whether `_fit` learns from the rows `_is_negative`; otherwise they stay unlabeled.
     _uses_negatives = False
+    # Whether `_fit` weighs rows by `_weights`; otherwise all count the same.
+    _uses_weights = False
 
     threshold_: float
     # The mask of verified negatives, while a fit is under way; otherwise none of the rows is one.
     _is_negative: Any = np.False_
+    # Weights of the rows, while a fit is under way: 1 on average within positives, unlabeled rows
+    # and verified negatives. None if all of a kind weigh the same.
+    _weights: NDArray[np.float64] | None = None
     # Scores and density ratios, (2, n_knots); where rows were held out.
     density_ratio_: NDArray[np.float64]
     # {"value": ..., "source": "given", "audited" or "estimated"}; set by whoever assesses a model.
     class_prior_: dict[str, Any]
 
-    def fit(self, X: ArrayLike, y: ArrayLike, negative: ArrayLike | None = None) -> Self:
+    def fit(
+        self,
+        X: ArrayLike,
+        y: ArrayLike,
+        negative: ArrayLike | None = None,
+        sample_weight: ArrayLike | None = None,
+    ) -> Self:
         """Learn from rows labeled positive and unlabeled rows.
 
         Parameters
@@ -81,6 +94,11 @@ or array of shape (n_samples, channels, height, width)
             Verified negatives: True for each row that someone has checked and found negative. In
             `y` such a row has the value of unlabeled rows. A method that cannot use them says so
             in a warning and takes them for unlabeled.
+        sample_weight : array-like of shape (n_samples,), optional
+            How much each row counts among those of its kind: labeled positives, unlabeled rows,
+            verified negatives. Weights of labeled positives that were not drawn at random come
+            from `mixpul.priors.propensity_weights`. A method that cannot use weights says so in a
+            warning and counts all rows the same.
 
         Returns
         -------
@@ -92,6 +110,7 @@ or array of shape (n_samples, channels, height, width)
             X, y = self._check_input(X, y)
             classes, is_positive = split_labels(y, self.pos_label)
             is_negative = check_negative(negative, is_positive)
+            weights = check_weights(sample_weight, is_positive, is_negative)
         except ValueError:
             # A fit that is refused leaves an earlier one as it was, with the shape of its rows.
             self.__dict__ = before
@@ -111,8 +130,15 @@ or array of shape (n_samples, channels, height, width)
                 stacklevel=2,
             )
             is_negative = np.zeros_like(is_negative)
+        if weights is not None and not self._uses_weights:
+            warnings.warn(
+                f"{type(self).__name__} cannot use sample_weight; all rows count the same.",
+                UserWarning,
+                stacklevel=2,
+            )
+            weights = None
         self._forget()
-        self._is_negative = is_negative
+        self._is_negative, self._weights = is_negative, weights
         try:
             held_out = self._fit(X, is_positive)
             if held_out is not None:
@@ -120,7 +146,7 @@ or array of shape (n_samples, channels, height, width)
                 held_out = held_out._replace(is_known=held_out.is_known & ~is_negative)
             self.threshold_ = self._choose_threshold(X, is_positive, held_out)
         finally:
-            del self._is_negative
+            del self._is_negative, self._weights
         if hasattr(self, "oof_scores_"):
             # On the scale of decision_function, as users compare them with it.
             self.oof_scores_ -= np.float32(self.threshold_)

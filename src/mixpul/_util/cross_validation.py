@@ -18,6 +18,7 @@ def cross_validate(
     *,
     train_on: NDArray[np.bool_] | None = None,
     negative: NDArray[np.bool_] | None = None,
+    sample_weight: NDArray[np.float64] | None = None,
     score: Callable[[Any, Any], NDArray] = lambda part, rows: part.decision_function(rows),
     advance: Callable[[dict[str, float]], None] = lambda record: None,
 ) -> tuple[NDArray[np.float64], list[Any]]:
@@ -25,13 +26,14 @@ def cross_validate(
 
     With `train_on` the copies learn from these rows only; all rows are scored. Verified negatives
     (`negative`, for classifiers that take them) are learned from only by copies that do not score
-    them. `score` says how a copy scores rows.
+    them. `sample_weight` is for estimators that take it. `score` says how a copy scores rows.
     """
     scores, parts = np.empty(len(labels)), []
     for k in range(int(folds.max()) + 1):
         is_left_out = folds == k
         is_seen = ~is_left_out if train_on is None else train_on & ~is_left_out
-        more = {} if negative is None else {"negative": negative[is_seen]}
+        known = {"negative": negative, "sample_weight": sample_weight}
+        more = {name: array[is_seen] for name, array in known.items() if array is not None}
         part = clone(estimator).fit(rows[is_seen], labels[is_seen], **more)
         scores[is_left_out] = score(part, rows[is_left_out])
         parts.append(part)
