@@ -139,7 +139,10 @@ def check_weights(
         if not kind.any():
             continue
         if not weights[kind].any():
-            raise ValueError(f"At least one {name} needs a sample_weight above 0; all have 0.")
+            raise ValueError(
+                "PU learning needs rows of both classes, labeled positive and unlabeled, but the "
+                f"sample_weight of every {name} is zero; give some of them a weight above zero."
+            )
         relative[kind] = weights[kind] / weights[kind].mean()
     return relative
 

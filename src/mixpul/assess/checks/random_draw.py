@@ -62,7 +62,9 @@ class Remedy(NamedTuple):
         return f"{how}: {self.command} --propensity {_write_names(wanted)}{force}"
 
 
-def check_random_draw(table: TableInput, shuffled: ShuffledScores, remedy: Remedy) -> Check:
+def check_random_draw(
+    table: TableInput, shuffled: ShuffledScores, remedy: Remedy | None = None
+) -> Check:
     """Name columns on one side of which rows are labeled far more often than similar ones.
 
     `benchmarks/scar.py` measures how often it names a column where labels are a random draw, and
@@ -77,7 +79,7 @@ def check_random_draw(table: TableInput, shuffled: ShuffledScores, remedy: Remed
         )
     splits = compare_sides(table, shuffled)
     if uneven := [split for split in splits if split.is_uneven]:
-        return QUESTION.answer("caution", _describe_uneven(uneven, remedy))
+        return QUESTION.answer("caution", _describe_uneven(uneven, remedy or Remedy()))
     n_columns = len({split.column for split in splits})
     return QUESTION.answer(
         "note",
