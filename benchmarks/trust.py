@@ -4,10 +4,10 @@
 
 60 positives of a table, but never more than half of them, are labeled: at random, or 3 or 10 times
 as often above the median of one column, another one for each draw. In the first two draws at random
-of each table the default portfolio is fitted, with MixPUL and VPU in it; in all others, so that many
-draws are affordable, a portfolio without networks. The claims rest on its out-of-fold scores. Each
-is compared with the truth: the class prior, and recall, precision and AUC of the unlabeled rows. For
-an audit, rows are drawn as by `mixpul review`, and the truth answers.
+of each table the default portfolio is fitted, with MixPUL and VPU in it. In all others it is one
+without networks, so that many draws are affordable. The claims rest on its out-of-fold scores. Each
+is compared with the truth: the class prior, and recall, precision and AUC of the unlabeled rows.
+For an audit, rows are drawn as by `mixpul review`, and the truth answers.
 
 The tables are the bundled ones and, from the folder, development tables (`dev/NAME.npz`) and messy
 tables (`messy/NAME.csv.gz` with a column `truth`). A table that is not found is left out with a

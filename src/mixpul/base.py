@@ -13,6 +13,7 @@ from scipy.special import expit
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from mixpul._util.arrays import has_repeats
 from mixpul._util.validation import (
     check_finite,
     check_labels_present,
@@ -72,6 +73,8 @@ class PUClassifier(ClassifierMixin, BaseEstimator):
     _weights: NDArray[np.float64] | None = None
     # Scores and density ratios, (2, n_knots); where rows were held out.
     density_ratio_: NDArray[np.float64]
+    # Whether most rows of the fit are there more than once.
+    has_repeats_: bool
     # {"value": ..., "source": "given", "audited" or "estimated"}; set by whoever assesses a model.
     class_prior_: dict[str, Any]
 
@@ -152,6 +155,7 @@ or array of shape (n_samples, channels, height, width)
             self.oof_scores_ -= np.float32(self.threshold_)
         if held_out is not None:
             self._learn_density_ratio(is_positive, held_out)
+        self.has_repeats_ = has_repeats(X)
         self.classes_ = classes  # last: it marks the classifier as fitted
         return self
 
@@ -205,7 +209,10 @@ or array of shape (n_samples, channels, height, width)
                 "out to compare scores with labels. `mixpul fit` and `mixpul.assess.assess` do "
                 "so for every method."
             )
-        return to_probabilities(scores, self.density_ratio_, prior).astype(np.float32)
+        # Where rows repeat, each kind of row has a share of its own, which no smooth curve knows.
+        smooth = not getattr(self, "has_repeats_", True)
+        found = to_probabilities(scores, self.density_ratio_, prior, smooth=smooth)
+        return found.astype(np.float32)
 
     def find_class_prior(self, prior: float | None = None) -> float:
         """Return the class prior to use: `prior`, or what is stored; warn if it is an estimate."""
