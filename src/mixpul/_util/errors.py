@@ -1,6 +1,8 @@
 """Errors that a user can do something about; the command line prints them as one sentence."""
 
-__all__ = ["MissingTable", "MixpulError", "TableError", "TrainingDiverged"]
+from mixpul._util.printable import make_printable
+
+__all__ = ["DamagedFile", "MissingTable", "MixpulError", "TableError", "TrainingDiverged"]
 
 
 class MixpulError(ValueError):
@@ -21,3 +23,11 @@ class MissingTable(TableError, FileNotFoundError):
 
 class TrainingDiverged(MixpulError, FloatingPointError):
     """The loss or the scores became NaN or infinite."""
+
+
+class DamagedFile(MixpulError):
+    """A file that is damaged, forged, or not what it should be; nothing of it was used."""
+
+    def __init__(self, sentence: str) -> None:
+        # It may quote the file, which may hold codes that change what a terminal shows.
+        super().__init__(make_printable(sentence))

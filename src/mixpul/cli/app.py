@@ -11,6 +11,7 @@ import typer
 from mixpul.cli.audit import audit
 from mixpul.cli.compare import compare
 from mixpul.cli.demo import demo
+from mixpul.cli.distill import distill
 from mixpul.cli.evaluate import evaluate
 from mixpul.cli.fit import fit
 from mixpul.cli.fit_images import fit_images
@@ -40,6 +41,7 @@ COMMANDS: tuple[Callable[..., None], ...] = (
     fit,
     compare,
     predict,
+    distill,
     review,
     audit,
     evaluate,
