@@ -1,7 +1,8 @@
 """Damaged tables, read in a process of its own with limits of memory and time.
 
-``python tests/damage.py FOLDER FORMAT FIRST LAST`` reads the files with these numbers. It prints what was refused with
-something else than one sentence; a signal or a hang is seen by whoever started it. The same numbers make the same files.
+``python tests/damage.py FOLDER FORMAT FIRST LAST`` reads the files with these numbers. It prints
+what was refused with something else than one sentence; a signal or a hang is seen by whoever
+started it. The same numbers make the same files.
 """
 
 import faulthandler

@@ -1,4 +1,4 @@
-"""Damaged files of every format: one sentence or a table, never a signal, a hang or another error."""
+"""Damaged files of every format: a table or one sentence, never a signal or another error."""
 
 import subprocess
 import sys

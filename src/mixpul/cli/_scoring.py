@@ -73,6 +73,16 @@ class Scorer:
             ),
         )
 
+    def make_empty(self) -> Any:
+        """Return a record batch with the same columns and no rows."""
+        import pyarrow as pa
+
+        name = self.id_column or self.info.get("id")
+        kept = {} if name is None else {name: pa.array([], pa.string())}
+        nothing = np.empty(0, dtype=np.float32)
+        calibrate = (lambda logits: logits) if self.outputs.probability else None
+        return make_scored_batch(kept, nothing, self.threshold, calibrate)
+
     def attach(self, table: Any, scores: NDArray[np.float32]) -> Iterator[Any]:
         """Yield the same columns with scores that are known, one per row of the table."""
         keep = self._choose_id(table)

@@ -27,12 +27,19 @@ def predict(
             help="For the table of the fit: write the scores of models that did not see the row.",
         ),
     ] = False,
+    resume: Annotated[
+        bool,
+        typer.Option(
+            "--resume", help="With -o FOLDER/: leave out the parts whose scores are there already."
+        ),
+    ] = False,
     outputs: ScoreOutputs,
     reading: Reading,
 ) -> None:
     """Score a table of any size: columns `score` and `predicted`, in the order of the rows.
 
-    With --probability also `probability`, of being positive. A score only ranks rows.
+    With --probability also `probability`, of being positive. A score only ranks rows. With a
+    folder as output, each part of a table in many files gets a file of scores.
 
     Example: [bold]mixpul predict model.mixpul new.csv -o scores.csv --threshold recall=0.9[/bold]
     """
@@ -40,14 +47,47 @@ def predict(
     from mixpul.cli._scores import check_score_outputs, write_scores
     from mixpul.cli._scoring import make_scorer
 
-    check_score_outputs(outputs, [table, str(model)])
+    is_folder = outputs.out.endswith(("/", "\\")) or Path(outputs.out).is_dir()
+    if is_folder:
+        _check_parts(table, outputs, resume, out_of_fold)
+    elif resume:
+        raise typer.BadParameter("--resume goes with a folder as output, such as -o scores/.")
+    else:
+        check_score_outputs(outputs, [table, str(model)])
     scorer = make_scorer(model, id_column, outputs, reading)
+    if is_folder:
+        from mixpul.cli._parts import score_parts
+        from mixpul.persistence import describe
+
+        score_parts(table, scorer, describe(model)["checksum"], resume)
+        return
     batches = (
         _score_out_of_fold(model, table, scorer)
         if out_of_fold
         else _score_with_warning(table, scorer)
     )
     write_scores(batches, outputs, threshold=scorer.threshold, unit="row", key="rows")
+
+
+def _check_parts(table: Any, outputs: ScoreOutputs, resume: bool, out_of_fold: bool) -> None:
+    """Refuse before any work what cannot be written into a folder."""
+    from mixpul.cli._parts import check_folder
+    from mixpul.tables.opening import is_stream
+
+    if outputs.prior is not None and not outputs.probability:
+        raise typer.BadParameter("--prior has a meaning with --probability only; add that.")
+    if out_of_fold or is_stream(table):
+        what = "--out-of-fold writes" if out_of_fold else "A stream is scored into"
+        raise typer.BadParameter(f"{what} one file; name a file, such as -o scores.parquet.")
+    if resume and outputs.force:
+        raise typer.BadParameter("--resume keeps what is there and --force replaces it; use one.")
+    out = Path(outputs.out).resolve()
+    for one in [table] if isinstance(table, str) else table:
+        if Path(one).is_dir() and out.is_relative_to(Path(one).resolve()):
+            raise typer.BadParameter(
+                f"The scores would lie among the parts of {one!r}; name a folder beside it."
+            )
+    check_folder(outputs.out, outputs.force, resume)
 
 
 def _score_with_warning(table: str, scorer: "Scorer") -> Iterator[Any]:

@@ -143,6 +143,10 @@ def _make_even(batches: Iterable[Any], n_rows: int) -> Iterator[Any]:
     held: list[Any] = []
     n_held = 0
     for batch in batches:
+        # Parts of a table may differ in types that mean the same to a model.
+        if held and held[0].schema != batch.schema:
+            yield _join(pa, held)
+            held, n_held = [], 0
         while batch.num_rows:
             piece = batch.slice(0, n_rows - n_held)
             batch = batch.slice(piece.num_rows)
