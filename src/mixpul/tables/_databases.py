@@ -11,7 +11,7 @@ from urllib.parse import quote
 
 from mixpul._util.errors import TableError
 from mixpul._util.validation import list_values
-from mixpul.tables._values import ROWS_PER_CHUNK, Chunk
+from mixpul.tables._cells import ROWS_PER_CHUNK, Chunk
 from mixpul.tables.names import check_unique, choose_columns
 from mixpul.tables.opening import is_remote
 

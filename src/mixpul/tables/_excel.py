@@ -10,7 +10,7 @@ from xml.parsers import expat
 
 from mixpul._util.errors import TableError
 from mixpul._util.validation import list_values
-from mixpul.tables._values import ROWS_PER_CHUNK, Chunk
+from mixpul.tables._cells import ROWS_PER_CHUNK, Chunk
 from mixpul.tables.names import check_unique
 from mixpul.tables.opening import open_bytes
 

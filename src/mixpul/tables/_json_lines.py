@@ -5,8 +5,8 @@ from collections.abc import Iterator
 from typing import Any
 
 from mixpul._util.errors import TableError
+from mixpul.tables._cells import ROWS_PER_CHUNK, Chunk
 from mixpul.tables._text import cut_rows, read_text
-from mixpul.tables._values import ROWS_PER_CHUNK, Chunk
 from mixpul.tables.opening import show_name
 
 __all__ = ["read_json_lines"]

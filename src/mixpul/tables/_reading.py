@@ -5,12 +5,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NoReturn
 
 from mixpul._util.errors import EmptyTable, TableError
+from mixpul.tables._cells import Chunk, join_types, read_cells, stream_cells
 from mixpul.tables._csv import CSVStyle, read_csv, stream_csv
 from mixpul.tables._databases import read_sqlite, stream_duckdb
 from mixpul.tables._excel import read_excel
 from mixpul.tables._explaining import explain_errors
 from mixpul.tables._json_lines import read_json_lines
-from mixpul.tables._values import Chunk, join_types, read_cells, stream_cells
 from mixpul.tables.formats import find_format, split_place
 from mixpul.tables.frames import from_arrow, import_tables
 from mixpul.tables.names import check_present, choose_columns
