@@ -3,6 +3,9 @@
 import gzip
 import json
 import os
+import subprocess
+import sys
+import time
 
 import fsspec
 import numpy as np
@@ -199,6 +202,26 @@ def test_a_bad_part_is_named_and_the_others_stay(model, tmp_path):
     assert result.code in (1, 2)
     assert "c.csv' is empty" in result.err
     assert not (tmp_path / "one.csv").exists()
+
+
+@pytest.mark.slow
+def test_a_run_that_is_killed_goes_on_to_the_same_scores(model, tmp_path):
+    folder = tmp_path / "lake"
+    folder.mkdir()
+    for k in range(40):
+        made_rows(3000, first=3000 * k, seed=k).to_csv(folder / f"{k:02}.csv", index=False)
+    words = [sys.executable, "-m", "mixpul", "predict", model, folder, "-o"]
+    whole, killed = f"{tmp_path / 'whole'}/", f"{tmp_path / 'killed'}/"
+    subprocess.run([*words, whole], check=True, capture_output=True)
+    random = np.random.default_rng(0)
+    for _ in range(10):
+        process = subprocess.Popen([*words, killed, "--resume"], stderr=subprocess.DEVNULL)
+        time.sleep(random.uniform(2, 8))
+        process.kill()
+        process.wait()
+    subprocess.run([*words, killed, "--resume"], check=True, capture_output=True)
+    for path in sorted((tmp_path / "whole").glob("*.csv")):
+        assert (tmp_path / "killed" / path.name).read_bytes() == path.read_bytes()
 
 
 def test_scores_are_not_written_among_the_parts(model, lake):

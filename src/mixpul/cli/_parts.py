@@ -4,6 +4,7 @@ import hashlib
 import json
 import os
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -72,7 +73,12 @@ def score_parts(table: Any, scorer: Scorer, checksum: str, resume: bool) -> None
     found: list[Done] = []
     failed: dict[str, str] = {}
     n_skipped = 0
-    with progress_bar(len(parts), "parts", choose_verbosity(), unit="done") as advance:
+    # Around all parts: what is true of each of them is said once.
+    with (
+        speak_warnings(),
+        _say_how_to_go_on(),
+        progress_bar(len(parts), "parts", choose_verbosity(), unit="done") as advance,
+    ):
         for part, target in zip(parts, targets, strict=True):
             known = before.get(target.relative_to(out).as_posix())
             if known is not None and _is_done(known, part, target, scorer, checksum):
@@ -80,8 +86,7 @@ def score_parts(table: Any, scorer: Scorer, checksum: str, resume: bool) -> None
                 n_skipped += 1
             else:
                 try:
-                    with speak_warnings():
-                        found.append(score_part(scorer, part, target, out, checksum))
+                    found.append(score_part(scorer, part, target, out, checksum))
                     _append(out / LOG, found[-1])
                 # What bad input raises; the other parts can do without this one.
                 except (ValueError, FloatingPointError, OSError) as error:
@@ -91,6 +96,15 @@ def score_parts(table: Any, scorer: Scorer, checksum: str, resume: bool) -> None
             advance({})
     _warn_of_known_table(found, failed, scorer.info)
     _report(found, n_skipped, failed, scorer)
+
+
+@contextmanager
+def _say_how_to_go_on() -> Iterator[None]:
+    try:
+        yield
+    except KeyboardInterrupt:
+        note("Stopped. The same command with --resume goes on.")
+        raise
 
 
 def score_part(scorer: Scorer, part: Part, target: Path, out: Path, checksum: str) -> Done:
