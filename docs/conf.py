@@ -37,6 +37,7 @@ copybutton_exclude = ".linenos, .gp, .go"
 
 # -- pages from docstrings ---------------------------------------------------------------------
 
+toc_object_entries_show_parents = "hide"
 autodoc_typehints = "none"  # types stand in the docstrings
 autodoc_inherit_docstrings = False  # what scikit-learn or torch says links to their pages
 autodoc_member_order = "bysource"
