@@ -1,10 +1,12 @@
 """How good a method is on a user's own PU data."""
 
 import datetime
+import os
 import platform
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields
+from importlib import import_module
 from importlib.metadata import version as find_version
 from typing import Any, NamedTuple
 
@@ -14,6 +16,7 @@ from sklearn.base import BaseEstimator
 from sklearn.pipeline import Pipeline
 
 from mixpul import __version__
+from mixpul._util.files import write_whole
 from mixpul._util.json_values import to_plain
 from mixpul._util.progress import progress_bar
 from mixpul._util.validation import check_negative, split_labels
@@ -121,6 +124,16 @@ class Assessment:
         names = [field.name for field in fields(self) if field.name not in ("model", "scores")]
         return {name: to_plain(getattr(self, name)) for name in names}
 
+    def to_html(self, path: str | os.PathLike | None = None) -> str:
+        """Return the report as one HTML page that loads nothing; with a path, write it there."""
+        page = _import_pages().render_fit_page(self.to_dict())
+        if path is not None:
+            write_whole(path, page.encode())
+        return page
+
+    def _repr_html_(self) -> str:
+        return _import_pages().render_fit_summary(self.to_dict())
+
 
 def assess(
     model: str | BaseEstimator | None,
@@ -136,6 +149,7 @@ def assess(
     verbose: int = 0,
     on_fitted: Callable[[Any], None] | None = None,
     negative: ArrayLike | None = None,
+    n_jobs: int | None = None,
 ) -> Assessment:
     """Fit a method on all rows, and judge it by rows left out of training.
 
@@ -178,6 +192,8 @@ def assess(
     negative : array-like of bool of shape (n,), optional
         Verified negatives, which the method learns from if it can. Every figure compares positives
         with unlabeled rows, as without them: rows that were looked at are seldom a random draw.
+    n_jobs : int or None, default=None
+        How many folds are fitted at a time; -1 is all cores. The figures do not depend on it.
 
     Returns
     -------
@@ -205,7 +221,9 @@ def assess(
         is_negative = check_negative(negative, labeled)
         check_rows(labeled[~is_negative], labeled[~is_negative])
         hand_on_prior(rows.classifier, prior, prior_interval)
-        whole = _learn(rows, labeled, is_negative, n_folds, random_state, verbose, on_fitted)
+        whole = _learn(
+            rows, labeled, is_negative, n_folds, random_state, verbose, on_fitted, n_jobs
+        )
         rows, labeled, fitted, ids = _leave_out(is_negative, rows, labeled, whole, ids)
         judged = _judge(rows, labeled, fitted, known, random_state, verbose)
     _enable_probabilities(fitted, labeled, judged.claims.prior)
@@ -229,6 +247,11 @@ def assess(
     )
 
 
+def _import_pages() -> Any:
+    # Pages are made of assessments, so they stand above; a notebook asks for one from here.
+    return import_module("mixpul.pages")
+
+
 def _learn(
     rows: Rows,
     is_positive: NDArray[np.bool_],
@@ -237,6 +260,7 @@ def _learn(
     seed: int,
     verbose: int,
     on_fitted: Callable[[Any], None] | None,
+    n_jobs: int | None,
 ) -> OutOfFold:
     """Fit the classifier on all rows, and find the scores of rows left out."""
     verified = is_negative if is_negative.any() else None
@@ -244,7 +268,7 @@ def _learn(
     if on_fitted is not None:
         on_fitted(rows.model)
     return score_out_of_fold(
-        rows.classifier, rows.values, is_positive, n_folds, seed, verbose, verified
+        rows.classifier, rows.values, is_positive, n_folds, seed, verbose, verified, n_jobs
     )
 
 

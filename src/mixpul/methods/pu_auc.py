@@ -17,9 +17,11 @@ from mixpul._util.random import (
     draw_seed,
     number_folds,
 )
+from mixpul._util.schema import Spec
 from mixpul._util.validation import HasMethods, Interval, StrOptions
 from mixpul.base import HeldOut, PUClassifier
 from mixpul.methods._kernel.basis import (
+    KERNEL_MODEL,
     gaussian,
     kernel_scores,
     median_distance,
@@ -194,6 +196,9 @@ class PUAUCClassifier(PUClassifier):
 
     def _list_needed(self) -> tuple[str, ...]:
         return ("centres_", "width_", "coef_")
+
+    def _describe_learned(self) -> dict[str, Spec]:
+        return super()._describe_learned() | KERNEL_MODEL
 
     def _scores(self, X: Any) -> NDArray[np.float64]:
         return kernel_scores(X, self.centres_, float(self.width_), self.coef_)
