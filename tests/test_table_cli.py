@@ -429,12 +429,24 @@ def test_with_a_prior_bounds_become_estimates(work, out):
     assert "given; the scores allow at most 0." in run("inspect", out).out
 
 
-def test_a_prior_that_the_rows_rule_out_is_refused_with_the_limit(work, out):
+def test_a_prior_that_the_rows_rule_out_is_refused_before_the_fit(work, out):
+    with mock.patch.object(MixPULClassifier, "fit", side_effect=AssertionError):
+        result = fit(work, out, "--prior", "0.95")
+    assert result.code == 1
+    assert_one_sentence(result.err)
+    assert "speak against a class prior of 0.95: with 99.5 % confidence at most 0." in result.err
+    assert result.out == ""
+    assert not out.exists()
+
+
+def test_a_prior_that_only_the_fit_rules_out_is_refused_with_the_limit(work, out, monkeypatch):
+    # As where a simple method ranks badly: its scores allow any share.
+    monkeypatch.setattr("mixpul.assess.preparing.largest_prior", lambda *scores, level: 1.0)
     result = fit(work, out, "--prior", "0.95")
     assert result.code == 1
     sentence = result.err.splitlines()[-1]
-    assert "speak against a class prior of 0.95: with 95% confidence at most 0." in sentence
-    assert result.out == ""
+    assert "speak against a class prior of 0.95: with 95 % confidence at most 0." in sentence
+    assert "is written, but without an assessment" in result.err
 
 
 def test_standard_streams_are_csv(work):

@@ -42,6 +42,7 @@ __all__ = [
     "TableArgument",
     "TableOptions",
     "ThresholdOption",
+    "Weighing",
     "check_choice",
     "choices_option",
     "expand_groups",
@@ -230,6 +231,26 @@ class TableOptions(NamedTuple):
     drop: Annotated[Any, names_option("Columns to leave out.")] = ""
     keep: Annotated[Any, names_option("Columns to use even if they look like ids.")] = ""
     categorical: Annotated[Any, names_option("Columns of numbers that stand for categories.")] = ""
+
+
+class Weighing(NamedTuple):
+    """How much rows count."""
+
+    weight: Annotated[
+        str | None,
+        typer.Option(
+            metavar="COLUMN",
+            help="Column that says how much each row counts among labeled positives, or among "
+            "unlabeled rows; it is not learned from.",
+        ),
+    ] = None
+    propensity: Annotated[
+        Any,
+        names_option(
+            "Columns that decide which positives get labeled: the rarer its kind is labeled, the "
+            "more a labeled positive counts."
+        ),
+    ] = ""
 
 
 class KnownPrior(NamedTuple):

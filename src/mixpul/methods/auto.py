@@ -54,7 +54,9 @@ class AutoPUClassifier(PUClassifier):
     with hundreds only the good ones. Scores are combined as normal scores,
     and the decision is where the combined out-of-fold scores are best balanced.
 
-    Columns are standardised inside; those with heavy tails pass through a logarithm first.
+    Columns are standardised inside; those with heavy tails pass through a logarithm first. Verified
+    negatives and `sample_weight` go to the candidates that can use them; rows also count by their
+    weight when candidates are compared.
 
     Parameters
     ----------
@@ -166,6 +168,7 @@ class AutoPUClassifier(PUClassifier):
             list_candidates(self.candidates, None)
 
     _uses_negatives = True
+    _uses_weights = True
 
     def _fit(self, X: Any, is_positive: NDArray[np.bool_]) -> HeldOut | None:
         random = as_generator(self.random_state)
@@ -179,7 +182,7 @@ class AutoPUClassifier(PUClassifier):
             else np.zeros(len(is_positive), dtype=np.int32)
         )
         chosen = list_candidates(self.candidates, X)
-        labels = Labels(is_positive, self._is_negative)
+        labels = Labels(is_positive, self._is_negative, self._weights)
         plans = plan_fits(chosen, scaling.apply(X), labels, folds, seed, self._find_deadline())
         fitted = self._run(plans, [candidate.name for candidate in chosen])
         beliefs = {candidate.name: candidate.belief for candidate in chosen}
@@ -245,7 +248,8 @@ class AutoPUClassifier(PUClassifier):
         scores = np.stack([one.scores for one in fitted])
         # By unlabeled rows, a draw of all rows: those that were looked at may be of one kind.
         judged = ~self._is_negative
-        compared = compare_with_best(is_positive[judged], scores[:, judged])
+        counts = None if self._weights is None else self._weights[judged]
+        compared = compare_with_best(is_positive[judged], scores[:, judged], weights=counts)
         # Scores of rows that were learned from prove nothing: beliefs decide alone.
         z = compared.z if has_folds else np.zeros(len(fitted))
         weights = weigh(z, np.array([beliefs[one.name] for one in fitted]))
