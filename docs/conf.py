@@ -79,7 +79,7 @@ sphinx_gallery_conf = {
     "remove_config_comments": True,
     "show_memory": False,
     "write_computation_times": False,
-    "first_notebook_cell": "# pip install 'mixpul[all]'\n%matplotlib inline",
+    "first_notebook_cell": "# Needs mixpul with its extra `all`.\n%matplotlib inline",
 }
 
 # -- how it looks ------------------------------------------------------------------------------
