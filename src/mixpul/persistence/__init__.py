@@ -136,8 +136,8 @@ def load(path: str | os.PathLike, **params: Any) -> PUClassifier | Pipeline:
         table = description.get("table")
         whole = model if table is None else build_pipeline(model, table)
         if "steps" in description:
-            arrays = split_names(tensors).get("steps", {})
-            whole = rebuild_steps(description["steps"], arrays, model)
+            of_steps = split_names(tensors).get("steps", {})
+            whole = rebuild_steps(description["steps"], of_steps, model)
     # A checksum can be right and the content still not add up: anyone can compute one. Whatever
     # goes wrong then, it is the file.
     except Exception as error:
