@@ -13,6 +13,7 @@ from scipy.special import expit
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from mixpul._util.threads import use_one_thread
 from mixpul._util.validation import (
     check_finite,
     check_labels_present,
@@ -114,11 +115,12 @@ or array of shape (n_samples, channels, height, width)
         self._forget()
         self._is_negative = is_negative
         try:
-            held_out = self._fit(X, is_positive)
-            if held_out is not None:
-                # The decision lies between positives and unlabeled rows, as without negatives.
-                held_out = held_out._replace(is_known=held_out.is_known & ~is_negative)
-            self.threshold_ = self._choose_threshold(X, is_positive, held_out)
+            with use_one_thread():
+                held_out = self._fit(X, is_positive)
+                if held_out is not None:
+                    # The decision lies between positives and unlabeled rows, as without negatives.
+                    held_out = held_out._replace(is_known=held_out.is_known & ~is_negative)
+                self.threshold_ = self._choose_threshold(X, is_positive, held_out)
         finally:
             del self._is_negative
         if hasattr(self, "oof_scores_"):
@@ -132,7 +134,8 @@ or array of shape (n_samples, channels, height, width)
     def decision_function(self, X: ArrayLike) -> NDArray[np.float32]:
         """Score rows: logits, above 0 where the positive class is predicted."""
         check_is_fitted(self, "classes_")
-        raw = self._scores(self._check_input(X))
+        with use_one_thread(look_again=False):
+            raw = self._scores(self._check_input(X))
         # In the precision of the raw scores; rounded to float32 at the end.
         centred = raw - raw.dtype.type(self.threshold_)
         return (self._slope * centred).astype(np.float32, copy=False)

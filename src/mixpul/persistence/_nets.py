@@ -7,13 +7,15 @@ widths, or `UNSTORED` for a callable) and `weights`, and tensors are named
 """
 
 import math
+from contextlib import nullcontext
 from typing import Any, cast
 
 import numpy as np
+import torch
 from torch import Tensor, nn
 
 from mixpul.methods.neural import NeuralPUClassifier
-from mixpul.nets import Averaged, Mirrored, NetSpec, make_net
+from mixpul.nets import Averaged, Mirrored, NetSpec, is_ours, make_net
 from mixpul.persistence._values import UNSTORED, encode
 from mixpul.training import own_torch_state
 
@@ -84,8 +86,9 @@ def take_below(tensors: dict[str, Tensor], prefix: str) -> dict[str, Tensor]:
 
 def _fill_net(kind: NetSpec, shape: tuple[int, ...], state: dict[str, Tensor]) -> nn.Module:
     """Make a network with the given tensors."""
-    with own_torch_state(seed=0):  # the random start is overwritten
-        net = make_net(kind, shape)
+    # The random start is overwritten; threads that load wait for each other only where they must.
+    with nullcontext() if is_ours(kind) else own_torch_state(seed=0):
+        net = make_net(kind, shape, torch.Generator())
     try:
         net.load_state_dict(state)
     except RuntimeError as error:
