@@ -5,15 +5,21 @@ import warnings
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
+from unicodedata import category
 
 from rich.console import Console
+from rich.markup import escape as escape_markup
+
+from mixpul.cli._streams import complain
 
 __all__ = [
     "choose_verbosity",
+    "escape",
     "format_auc",
     "format_interval",
     "format_prior",
     "format_weights",
+    "hide_controls",
     "note",
     "note_skipped",
     "print_json",
@@ -28,9 +34,26 @@ def say(text: Any) -> None:
     Console(highlight=False, soft_wrap=isinstance(text, str)).print(text)
 
 
+def escape(text: Any) -> str:
+    """Return text from users and files as rich should print it: no markup, no terminal codes."""
+    return escape_markup(hide_controls(str(text)))
+
+
+def hide_controls(text: str) -> str:
+    r"""Return text in which characters that a terminal obeys are spelled out.
+
+    >>> hide_controls("a\x1b[2Jb")
+    'a\\x1b[2Jb'
+    """
+    return "".join(
+        repr(one)[1:-1] if category(one) in ("Cc", "Cf", "Cs") and one not in "\n\t" else one
+        for one in text
+    )
+
+
 def note(sentence: str) -> None:
     """Print a sentence on standard error."""
-    print(f"mixpul: {sentence}", file=sys.stderr)
+    complain(hide_controls(sentence))
 
 
 def note_skipped(skipped: Iterable[tuple[str, str]]) -> None:

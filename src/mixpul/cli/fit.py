@@ -65,11 +65,11 @@ def fit(
         path=outputs.model,
         info=_describe_table(data, reading),
     )
-    if outputs.report is not None:
-        write_page(render_fit_page(found.to_dict()), outputs)
     columns = found.data["columns"]
     n_used = sum(entry["used"] for entry in columns)
     show_results(found, outputs, f"{n_used} of {len(columns)} columns used")
+    if outputs.report is not None:
+        write_page(lambda: render_fit_page(found.to_dict()), outputs)
 
 
 def _describe_source(table: str, data: "LabeledTable", warnings: list[str]) -> "Source":

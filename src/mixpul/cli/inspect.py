@@ -3,10 +3,9 @@
 from collections.abc import Mapping
 from typing import Any
 
-from rich.markup import escape
 from rich.table import Table
 
-from mixpul.cli._messages import format_interval, format_prior, print_json, say
+from mixpul.cli._messages import escape, format_interval, format_prior, print_json, say
 from mixpul.cli.options import JsonOption, ModelArgument
 
 __all__ = ["inspect"]
@@ -52,8 +51,8 @@ def _show_fit(info: Mapping[str, Any]) -> None:
     if "upper" in known["prior"]:
         say(f"Positives among the unlabeled {units} {format_prior(known['prior'])}")
     for name, threshold in info["thresholds"]["suggested"].items():
-        say(f"Threshold {name}: {threshold:.4g}")
-    say(f"Data: {info['fingerprint'] or 'from a stream'}")
+        say(f"Threshold {escape(name)}: {threshold:.4g}")
+    say(f"Data: {escape(info['fingerprint'] or 'from a stream')}")
 
 
 def _describe_rows(info: Mapping[str, Any]) -> tuple[str, str]:
@@ -90,5 +89,7 @@ def _show_columns(report: list[dict[str, Any]]) -> None:
         columns.add_column(title)
     for entry in report:
         used = "yes" if entry["used"] else "no"
-        columns.add_row(escape(entry["column"]), entry["kind"], used, escape(str(entry["note"])))
+        columns.add_row(
+            escape(entry["column"]), escape(entry["kind"]), used, escape(str(entry["note"]))
+        )
     say(columns)

@@ -12,7 +12,7 @@ import platform
 import traceback
 import warnings
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass
 from importlib.metadata import version as installed
 from pathlib import Path
@@ -22,7 +22,8 @@ from joblib import Parallel, delayed, parallel_config
 
 from mixpul import __version__
 from mixpul._util.errors import MixpulError
-from mixpul._util.files import write_whole
+from mixpul._util.files import lock_folder, remove_partials, write_whole
+from mixpul._util.processes import end_with_parent
 from mixpul._util.progress import progress_bar
 from mixpul.paper.trial import Trial
 
@@ -101,8 +102,11 @@ def run(
     """
     folder = Path(folder)
     left = plan(trials, folder).left
+    folder.mkdir(parents=True, exist_ok=True)
+    remove_partials(folder)
     for target in {trial.target for trial in left}:
-        (folder / target).mkdir(parents=True, exist_ok=True)
+        (folder / target).mkdir(exist_ok=True)
+        remove_partials(folder / target)
     records = []
     with (
         _use_workers(jobs, scheduler),
@@ -113,8 +117,7 @@ def run(
         parallel = Parallel(batch_size=1, pre_dispatch="n_jobs", return_as="generator_unordered")
         for record in parallel(_make_tasks(left, perform, folder)):
             # Written here: the workers of a cluster need not see the folder.
-            path = _locate_result(folder, record["target"], record["id"])
-            write_whole(path, (json.dumps(record, indent=1) + "\n").encode())
+            _keep_result(folder, record)
             records.append(record)
             advance({})
     return records
@@ -123,14 +126,18 @@ def run(
 def read_results(folder: str | os.PathLike, target: str) -> list[Record]:
     """Read the results of a target, from single files and the packed file, sorted by id."""
     folder = Path(folder)
+    # First: what another run packs meanwhile is in the packed file before it is gone from here.
+    single = []
+    for path in sorted((folder / target).glob("*.json")):
+        with suppress(FileNotFoundError):
+            single.append(_parse_record(path.read_text(), str(path)))
     records: dict[str, Record] = {}
     packed = folder / f"{target}.jsonl"
     if packed.exists():
         for number, line in enumerate(packed.read_text().splitlines(), start=1):
             record = _parse_record(line, f"line {number} of {packed}")
             records[record["id"]] = record
-    for path in sorted((folder / target).glob("*.json")):
-        record = _parse_record(path.read_text(), str(path))
+    for record in single:
         # A later failure does not undo a result that is there.
         if not has_failed(record) or record["id"] not in records:
             records[record["id"]] = record
@@ -140,19 +147,23 @@ def read_results(folder: str | os.PathLike, target: str) -> list[Record]:
 def pack_results(folder: str | os.PathLike, target: str) -> Path | None:
     """Gather the single files of a target into `TARGET.jsonl`; None if there is no result.
 
-    Failures are left as they are. The packed file is whole before single files are removed.
+    Failures are left as they are. The packed file is whole before single files are removed. Runs
+    that finish a trial meanwhile, or pack as well, wait.
     """
     folder = Path(folder)
-    records = [record for record in read_results(folder, target) if not has_failed(record)]
-    if not records:
+    if not folder.is_dir():
         return None
-    lines = "".join(json.dumps(record) + "\n" for record in records)
-    packed = folder / f"{target}.jsonl"
-    write_whole(packed, lines.encode())
-    for record in records:
-        _locate_result(folder, target, record["id"]).unlink(missing_ok=True)
-    if (folder / target).is_dir() and not any((folder / target).iterdir()):
-        (folder / target).rmdir()
+    with lock_folder(folder):
+        records = [record for record in read_results(folder, target) if not has_failed(record)]
+        if not records:
+            return None
+        lines = "".join(json.dumps(record) + "\n" for record in records)
+        packed = folder / f"{target}.jsonl"
+        write_whole(packed, lines.encode())
+        for record in records:
+            _locate_result(folder, target, record["id"]).unlink(missing_ok=True)
+        with suppress(OSError):  # not empty
+            (folder / target).rmdir()
     return packed
 
 
@@ -187,8 +198,21 @@ def _make_tasks(
     for trial in left:
         # Another run may have finished it since.
         path = _locate_result(folder, trial.target, trial.id)
-        if not path.exists() or has_failed(_parse_record(path.read_text(), str(path))):
+        try:
+            is_left = has_failed(_parse_record(path.read_text(), str(path)))
+        except FileNotFoundError:
+            is_left = True
+        if is_left:
             yield delayed(_attempt)(trial, perform)
+
+
+def _keep_result(folder: Path, record: Record) -> None:
+    """Write the result of a trial, unless its folder is being packed: then wait."""
+    path = _locate_result(folder, record["target"], record["id"])
+    with lock_folder(folder):
+        # Packing removes a folder that is empty.
+        path.parent.mkdir(exist_ok=True)
+        write_whole(path, (json.dumps(record, indent=1) + "\n").encode())
 
 
 def _attempt(trial: Trial, perform: Callable[[Trial], Record]) -> Record:
@@ -198,6 +222,7 @@ def _attempt(trial: Trial, perform: Callable[[Trial], Record]) -> Record:
 
     from mixpul.training import own_torch_state
 
+    end_with_parent()
     record: Record = {"id": trial.id, **asdict(trial)}
     start = datetime.datetime.now(datetime.UTC)
     try:
