@@ -19,6 +19,7 @@ from mixpul._util.validation import (
     check_labels_present,
     check_negative,
     check_no_text,
+    check_size,
     split_labels,
 )
 from mixpul.metrics.calibration import learn_density_ratio, to_probabilities
@@ -134,8 +135,15 @@ or array of shape (n_samples, channels, height, width)
     def decision_function(self, X: ArrayLike) -> NDArray[np.float32]:
         """Score rows: logits, above 0 where the positive class is predicted."""
         check_is_fitted(self, "classes_")
+        X_checked = self._check_input(X)
         with use_one_thread(look_again=False):
-            raw = self._scores(self._check_input(X))
+            raw = self._scores(X_checked)
+        if np.isnan(raw).any():
+            raise ValueError(
+                f"The scores of {np.isnan(raw).sum()} of {len(raw)} rows are not numbers: values "
+                f"in X, up to {abs(X_checked).max():.3g} in size, are too large to compute with. "
+                "Look for wrong values, or bring them to the scale of the fit."
+            )
         # In the precision of the raw scores; rounded to float32 at the end.
         centred = raw - raw.dtype.type(self.threshold_)
         return (self._slope * centred).astype(np.float32, copy=False)
@@ -273,6 +281,8 @@ or array of shape (n_samples, channels, height, width)
         X = checked[0] if at_fit else checked
         if not is_images(X):
             check_finite(X, getattr(self, "feature_names_in_", None))
+            if at_fit:
+                check_size(X, getattr(self, "feature_names_in_", None))
         if at_fit:
             self._row_shape, self._row_dtype = X.shape[1:], X.dtype
         else:
