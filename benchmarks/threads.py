@@ -1,6 +1,6 @@
 """Fits beside each other, in threads and in processes, against the same fits one after another.
 
-    python benchmarks/threads.py [--repeats 20] [--methods mixpul,vpu] [--json]
+    python benchmarks/threads.py [--repeats 20] [--methods "mixpul*,vpu*"] [--ways threads,forks]
 
 For every classifier: fits with the same seed in two threads, on joblib's threading and loky
 backends, and in forked children after the parent has fitted and scored; and fits in processes with
@@ -52,7 +52,7 @@ def list_models() -> dict[str, Callable]:
     known = {"prior": 0.3, "random_state": 0}
     settings = {
         "auto": {"candidates": _list_candidates(), "random_state": 0},
-        "mixpul": short,
+        "mixpul": short | {"net": (16,)},
         "vpu": short,
         "nnpu": short | known,
         "upu": known | {"n_centres": 100},
@@ -65,6 +65,7 @@ def list_models() -> dict[str, Callable]:
     made = {name: (name, settings.get(name, {"random_state": 0})) for name in METHODS}
     made |= {f"{name}*": made.pop(name) for name in ("mixpul", "vpu", "nnpu")}
     made |= {f"{name} mlp*": (name, short | known | {"model": "mlp"}) for name in ("upu", "ramp")}
+    made["mixpul auto*"] = ("mixpul", short)
     made["own net*"] = ("vpu", short | {"net": WithDropout})
     return {
         name: lambda kind=kind, own=own: METHODS[kind](**own) for name, (kind, own) in made.items()
@@ -163,25 +164,31 @@ def fit_with_blas_threads(names: list[str], n_rows: int, n_threads: int) -> dict
     return json.loads(done.stdout)
 
 
+WAYS: dict[str, Callable[[str, int, int], list[str]]] = {
+    "serial": lambda name, n_rows, repeats: [fit_and_digest(name, n_rows)],
+    "threads": fit_in_threads,
+    "threading": lambda *asked: fit_in_joblib(*asked, "threading"),
+    "loky": lambda *asked: fit_in_joblib(*asked, "loky"),
+    "forks": fit_in_forks,
+}
+
+
 def measure(
-    names: list[str], repeats: int, n_rows: int, blas_rows: int
+    names: list[str], ways: list[str], repeats: int, n_rows: int, blas_rows: int
 ) -> dict[str, dict[str, int]]:
     """Return for each classifier and way of running how many fits equal the first, serial one."""
     counts: dict[str, dict[str, int]] = {}
-    one, two = (fit_with_blas_threads(names, blas_rows, n) for n in (1, 2))
+    if "BLAS" in ways:
+        one, two = (fit_with_blas_threads(names, blas_rows, n) for n in (1, 2))
     for name in names:
         before = read_random_states()
         expected = fit_and_digest(name, n_rows)
-        ways = {
-            "serial": [fit_and_digest(name, n_rows)],
-            "threads": fit_in_threads(name, n_rows, repeats),
-            "joblib threading": fit_in_joblib(name, n_rows, repeats, "threading"),
-            "joblib loky": fit_in_joblib(name, n_rows, repeats, "loky"),
-            "forks": fit_in_forks(name, n_rows, repeats),
+        counts[name] = {
+            way: WAYS[way](name, n_rows, repeats).count(expected) for way in ways if way in WAYS
         }
-        counts[name] = {way: found.count(expected) for way, found in ways.items()}
-        counts[name]["1 and 2 BLAS threads"] = int(one[name] == two[name])
-        counts[name]["random states kept"] = int(read_random_states() == before)
+        if "BLAS" in ways:
+            counts[name]["BLAS"] = int(one[name] == two[name])
+        counts[name]["kept"] = int(read_random_states() == before)
         print(name, counts[name], file=sys.stderr, flush=True)
     return counts
 
@@ -192,6 +199,7 @@ def main() -> None:
     parser.add_argument("--rows", type=int, default=200)
     parser.add_argument("--blas-rows", type=int, default=400)
     parser.add_argument("--methods", default=",".join(list_models()))
+    parser.add_argument("--ways", default=",".join([*WAYS, "BLAS"]))
     parser.add_argument("--digests", action="store_true", help="Print hashes of serial fits only.")
     parser.add_argument("--json", action="store_true")
     args = parser.parse_args()
@@ -199,7 +207,8 @@ def main() -> None:
     if args.digests:
         print(json.dumps({name: fit_and_digest(name, args.rows) for name in names}))
         return
-    counts = measure(names, args.repeats, args.rows, args.blas_rows)
+    ways = args.ways.split(",")
+    counts = measure(names, ways, args.repeats, args.rows, args.blas_rows)
     if args.json:
         print(json.dumps(counts))
         return
