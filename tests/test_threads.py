@@ -1,4 +1,4 @@
-"""Fits in threads and forked children equal serial ones, and leave the caller's randomness alone."""
+"""Fits in threads and forked children equal serial ones; the caller's randomness stays."""
 
 import json
 import os
@@ -44,7 +44,7 @@ def test_fits_beside_each_other_equal_serial_ones():
 
 def test_one_and_two_blas_threads_end_in_the_same_files():
     counts = measure("--methods", "ramp,upu,pnu", "--ways", "BLAS", "--blas-rows", 400)
-    assert counts == dict.fromkeys(("ramp", "upu", "pnu"), {"BLAS": 1, "kept": 1})
+    assert counts == {name: {"BLAS": 1, "kept": 1} for name in ("ramp", "upu", "pnu")}
 
 
 @pytest.mark.slow
