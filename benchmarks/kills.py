@@ -44,6 +44,7 @@ def list_commands(inputs: Path) -> dict[str, Command]:
     fit = ["fit", table, "--label", "label", *TREES]
     image = ["fit-images", str(inputs / "positive"), str(inputs / "unlabeled"), "--size", "8"]
     image += [w for s in ("n_epochs=1", "cross_fitting=2", "batch_size=8") for w in ("--set", s)]
+    compare = ["compare", table, "--label", "label", "--folds", "2"]
     only = "dataset=titanic,method=class means,method=logistic regression"
     return {
         "fit": Command([*fit, "-o", "{out}/m.mixpul", "--report", "{out}/m.html", "--force"]),
@@ -51,8 +52,7 @@ def list_commands(inputs: Path) -> dict[str, Command]:
             [*image, "-o", "{out}/m.mixpul", "--report", "{out}/m.html", "--force"]
         ),
         "compare": Command(
-            f"compare {table} --label label --methods bagging,logistic,wsvm --folds 2".split()
-            + "-o {out}/methods".split(),
+            [*compare, "--methods", "bagging,logistic,wsvm", "-o", "{out}/methods"],
             goes_on=True,
         ),
         "predict": Command(["predict", model, table, "-o", "{out}/scores.csv", "--force"]),

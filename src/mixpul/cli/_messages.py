@@ -5,11 +5,11 @@ import warnings
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
-from unicodedata import category
 
 from rich.console import Console
 from rich.markup import escape as escape_markup
 
+from mixpul._util.printable import make_printable
 from mixpul.cli._streams import complain
 
 __all__ = [
@@ -18,8 +18,8 @@ __all__ = [
     "format_auc",
     "format_interval",
     "format_prior",
+    "format_propensity",
     "format_weights",
-    "hide_controls",
     "note",
     "note_skipped",
     "print_json",
@@ -36,24 +36,12 @@ def say(text: Any) -> None:
 
 def escape(text: Any) -> str:
     """Return text from users and files as rich should print it: no markup, no terminal codes."""
-    return escape_markup(hide_controls(str(text)))
-
-
-def hide_controls(text: str) -> str:
-    r"""Return text in which characters that a terminal obeys are spelled out.
-
-    >>> hide_controls("a\x1b[2Jb")
-    'a\\x1b[2Jb'
-    """
-    return "".join(
-        repr(one)[1:-1] if category(one) in ("Cc", "Cf", "Cs") and one not in "\n\t" else one
-        for one in text
-    )
+    return escape_markup(make_printable(str(text)))
 
 
 def note(sentence: str) -> None:
     """Print a sentence on standard error."""
-    complain(hide_controls(sentence))
+    complain(make_printable(sentence))
 
 
 def note_skipped(skipped: Iterable[tuple[str, str]]) -> None:
@@ -110,6 +98,18 @@ def format_weights(leaderboard: Iterable[Mapping[str, Any]]) -> str:
     """
     kept = sorted((one for one in leaderboard if one["weight"] > 0), key=lambda one: -one["weight"])
     return ", ".join(f"{one['candidate']} {one['weight']:.2f}" for one in kept)
+
+
+def format_propensity(propensity: Mapping[str, Any]) -> str:
+    """Return how labeled positives were weighed as text, the heaviest kind first.
+
+    >>> kinds = [{"name": "age is low", "weight": 0.5}, {"name": "age is high", "weight": 2.5}]
+    >>> format_propensity({"columns": ["age"], "kinds": kinds})
+    'Labeled positives count by how rarely their kind is labeled: age is high 2.50, age is low 0.50'
+    """
+    kinds = sorted(propensity["kinds"], key=lambda kind: -kind["weight"])
+    listed = ", ".join(f"{kind['name']} {kind['weight']:.2f}" for kind in kinds)
+    return f"Labeled positives count by how rarely their kind is labeled: {listed}"
 
 
 def choose_verbosity() -> int:

@@ -8,11 +8,12 @@ from typing import Annotated
 import typer
 
 from mixpul._util.files import FULL
-from mixpul.cli._messages import hide_controls
+from mixpul._util.printable import make_printable
 from mixpul.cli._streams import complain, release_streams, secure_streams
 from mixpul.cli.audit import audit
 from mixpul.cli.compare import compare
 from mixpul.cli.demo import demo
+from mixpul.cli.distill import distill
 from mixpul.cli.evaluate import evaluate
 from mixpul.cli.fit import fit
 from mixpul.cli.fit_images import fit_images
@@ -46,6 +47,7 @@ COMMANDS: tuple[Callable[..., None], ...] = (
     fit,
     compare,
     predict,
+    distill,
     review,
     audit,
     evaluate,
@@ -78,14 +80,14 @@ def main() -> None:
         if is_debug:
             raise
         complain(explain(error))
-        code = 1
+        code = getattr(error, "exit_code", 1)
     release_streams()
     sys.exit(code)
 
 
 def explain(error: BaseException) -> str:
     """Return an exception as one sentence, without anything that a terminal would obey."""
-    said = " ".join(hide_controls(str(error)).split())
+    said = make_printable(" ".join(str(error).split()))
     if isinstance(error, MemoryError):
         said = "There is not enough memory for this; take fewer rows, or a machine with more."
     elif isinstance(error, RecursionError):
