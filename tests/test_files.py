@@ -20,6 +20,7 @@ import torch
 import mixpul._util.files as files
 from mixpul import BaggingPUClassifier, save
 from mixpul._util.files import check_place, open_whole, remove_partials, write_whole
+from mixpul._util.processes import end_with
 from mixpul.assess.comparison import _Keeper
 from mixpul.cli._outputs import check_outputs, check_result_folder
 from mixpul.methods.neural.checkpoint import Checkpoint
@@ -358,10 +359,7 @@ def test_packing_drops_no_trial_that_finishes_meanwhile(tmp_path):
 
 
 def _work(pipe):
-    from mixpul._util.processes import end_with_parent
-
-    multiprocessing.current_process().name = "LokyProcess-1"
-    end_with_parent()
+    end_with(os.getppid())
     pipe.send(os.getpid())
     time.sleep(600)
 

@@ -17,7 +17,6 @@ from threadpoolctl import threadpool_limits
 
 from mixpul._names import METHODS
 from mixpul._util.cross_validation import cross_validate
-from mixpul._util.processes import end_with_parent
 from mixpul._util.progress import progress_bar
 from mixpul._util.random import seed_parts
 from mixpul.base import PUClassifier
@@ -203,7 +202,6 @@ def _fit_candidate(
     verbose: int,
 ) -> Fitted:
     """Fit one candidate; any failure becomes a sentence."""
-    end_with_parent()
     nothing = np.empty(0)
     if deadline is not None and time.time() > deadline:
         return Fitted(name, None, nothing, None, 0.0, "the time limit was reached before its turn.")

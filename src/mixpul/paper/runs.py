@@ -24,7 +24,7 @@ from mixpul import __version__
 from mixpul._util.errors import DamagedFile, MixpulError
 from mixpul._util.files import lock_folder, remove_partials, write_whole
 from mixpul._util.json_values import hash_json, read_json
-from mixpul._util.processes import end_with_parent
+from mixpul._util.processes import end_with
 from mixpul._util.progress import progress_bar
 from mixpul._util.schema import Anything, MapOf, Maybe, Number, Spec, Text, check_value
 from mixpul._util.schema import Record as Fields
@@ -290,7 +290,6 @@ def _attempt(trial: Trial, perform: Callable[[Trial], Record]) -> Record:
 
     from mixpul.training import own_torch_state
 
-    end_with_parent()
     record: Record = {"id": trial.id, **asdict(trial)}
     start = datetime.datetime.now(datetime.UTC)
     try:
@@ -332,7 +331,9 @@ def _describe_software() -> dict[str, str]:
 def _use_workers(jobs: int, scheduler: str | None) -> Iterator[None]:
     """Run what is parallel in processes of this machine, or on the workers of a Dask cluster."""
     if scheduler is None:
-        with parallel_config("loky", n_jobs=jobs, inner_max_num_threads=1):
+        # From their start: a worker that has no task yet would outlive a run that is killed.
+        watch = {"initializer": end_with, "initargs": (os.getpid(),)}
+        with parallel_config("loky", n_jobs=jobs, inner_max_num_threads=1, **watch):
             yield
         return
     try:
