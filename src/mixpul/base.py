@@ -19,11 +19,13 @@ from mixpul._util.arrays import has_repeats
 from mixpul._util.errors import DamagedFile, MixpulError
 from mixpul._util.schema import Array, Flag, Number, Record, Spec, Text, check_value
 from mixpul._util.shuffling import sample_rows
+from mixpul._util.threads import use_one_thread
 from mixpul._util.validation import (
     check_finite,
     check_labels_present,
     check_negative,
     check_no_text,
+    check_size,
     check_weights,
     split_labels,
 )
@@ -154,11 +156,12 @@ or array of shape (n_samples, channels, height, width)
         self._forget()
         self._is_negative, self._weights = is_negative, weights
         try:
-            held_out = self._fit(X, is_positive)
-            if held_out is not None:
-                # The decision lies between positives and unlabeled rows, as without negatives.
-                held_out = held_out._replace(is_known=held_out.is_known & ~is_negative)
-            self.threshold_ = self._choose_threshold(X, is_positive, held_out)
+            with use_one_thread():
+                held_out = self._fit(X, is_positive)
+                if held_out is not None:
+                    # The decision lies between positives and unlabeled rows, as without negatives.
+                    held_out = held_out._replace(is_known=held_out.is_known & ~is_negative)
+                self.threshold_ = self._choose_threshold(X, is_positive, held_out)
         finally:
             del self._is_negative, self._weights
         if hasattr(self, "oof_scores_"):
@@ -174,7 +177,8 @@ or array of shape (n_samples, channels, height, width)
     def decision_function(self, X: ArrayLike) -> NDArray[np.float32]:
         """Score rows: logits, above 0 where the positive class is predicted."""
         check_is_fitted(self, "classes_")
-        raw = self._scores(self._check_input(X))
+        with use_one_thread(look_again=False):
+            raw = self._scores(self._check_input(X))
         # In the precision of the raw scores; rounded to float32 at the end.
         centred = raw - raw.dtype.type(self.threshold_)
         scores = (self._slope * centred).astype(np.float32, copy=False)
@@ -407,6 +411,8 @@ or array of shape (n_samples, channels, height, width)
         X = checked[0] if at_fit else checked
         if not is_images(X):
             check_finite(X, getattr(self, "feature_names_in_", None))
+            if at_fit:
+                check_size(X, getattr(self, "feature_names_in_", None))
         if at_fit:
             self._row_shape, self._row_dtype = X.shape[1:], X.dtype
         else:

@@ -1,12 +1,11 @@
 """What `fit` and `fit-images` share: fit, save and assess a model, and show the results."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from rich.markup import escape
 from rich.table import Table
 from sklearn.base import BaseEstimator
 
@@ -17,6 +16,7 @@ from mixpul.assess.checks import VERDICTS, Verdict
 from mixpul.assess.thresholds import PROMISE, PROMISED_RECALL, list_lowest_positives
 from mixpul.cli._messages import (
     choose_verbosity,
+    escape,
     format_auc,
     format_interval,
     format_prior,
@@ -120,13 +120,15 @@ def _describe_fit(content: Mapping[str, Any], lowest: Mapping[str, Any]) -> dict
     }
 
 
-def write_page(page: str, outputs: FitOutputs) -> None:
-    """Write the page that was asked for."""
+def write_page(render: Callable[[], str], outputs: FitOutputs) -> None:
+    """Write the page that was asked for, after all that it only decorates."""
     way_out = (
         f"The model {str(outputs.model)!r} is; make room and run the command again with --force."
     )
     with explain_full_disk(repr(str(outputs.report)), way_out):
-        write_whole(str(outputs.report), page.encode())
+        write_whole(str(outputs.report), render().encode())
+    if not outputs.as_json:
+        say(f"Page: {escape(str(outputs.report))}")
 
 
 def show_results(found: Assessment, outputs: FitOutputs, inputs: str) -> None:
@@ -143,8 +145,6 @@ def show_results(found: Assessment, outputs: FitOutputs, inputs: str) -> None:
         verdict = f"[{COLOURS[check['verdict']]}]{check['verdict']:<{width}}[/]"
         say(f"{verdict} {escape(check['name'])}: {escape(check['text'])}")
     say(f"Model: {escape(str(outputs.model))}")
-    if outputs.report is not None:
-        say(f"Page: {escape(str(outputs.report))}")
 
 
 def _show_numbers(found: Assessment, inputs: str) -> None:

@@ -1,6 +1,5 @@
 """The command line: `mixpul --help`."""
 
-import errno
 import os
 import sys
 from collections.abc import Callable
@@ -8,6 +7,9 @@ from typing import Annotated
 
 import typer
 
+from mixpul._util.files import FULL
+from mixpul._util.printable import make_printable
+from mixpul.cli._streams import complain, release_streams, secure_streams
 from mixpul.cli.audit import audit
 from mixpul.cli.compare import compare
 from mixpul.cli.demo import demo
@@ -24,7 +26,11 @@ from mixpul.cli.report import report
 from mixpul.cli.reproduce import reproduce
 from mixpul.cli.review import review
 
-__all__ = ["app", "main"]
+__all__ = ["app", "explain", "main"]
+
+DEBUG = "--debug"
+# What bad input raises: the message is a sentence for users. Others are named.
+EXPECTED = (ValueError, FloatingPointError, OSError, ImportError)
 
 app = typer.Typer(
     help="Learn from rows labeled positive and unlabeled rows.",
@@ -55,23 +61,46 @@ for command in COMMANDS:
 
 
 def main() -> None:
-    """Run the command line; bad input is one sentence on standard error, never a traceback."""
+    """Run the command line; whatever goes wrong is one sentence on standard error."""
+    secure_streams()
+    # Anywhere on the line: whoever looks for a cause adds it at the end.
+    is_debug = DEBUG in sys.argv or os.environ.get("MIXPUL_DEBUG", "") not in ("", "0")
+    sys.argv = [word for word in sys.argv if word != DEBUG]
     try:
         app()
+    except SystemExit as stopped:
+        code = stopped.code
     except KeyboardInterrupt:
         # What shells expect of a program that Ctrl-C has stopped.
-        sys.exit(130)
+        code = 130
+    # The reader has gone, as `head` does.
     except BrokenPipeError:
-        # The reader has gone, as `head` does; Python would complain again when it ends.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        sys.exit(1)
-    # What bad input raises; anything else is a bug of ours and keeps its traceback.
-    except (ValueError, FloatingPointError, OSError, ImportError) as error:
-        # Files of ours that do not fit are named where they are written.
-        is_full = getattr(error, "errno", None) == errno.ENOSPC
-        sentence = "Standard output cannot be written: no space is left." if is_full else error
-        print(f"mixpul: {sentence}", file=sys.stderr)
-        sys.exit(getattr(error, "exit_code", 1))
+        code = 1
+    except Exception as error:
+        if is_debug:
+            raise
+        complain(explain(error))
+        code = getattr(error, "exit_code", 1)
+    release_streams()
+    sys.exit(code)
+
+
+def explain(error: BaseException) -> str:
+    """Return an exception as one sentence, without anything that a terminal would obey."""
+    said = make_printable(" ".join(str(error).split()))
+    if isinstance(error, MemoryError):
+        said = "There is not enough memory for this; take fewer rows, or a machine with more."
+    elif isinstance(error, RecursionError):
+        said = "Something in the input is nested too deeply to be read."
+    elif isinstance(error, OSError) and error.errno in FULL and error.filename is not None:
+        said = f"{str(error.filename)!r} was not written: {os.strerror(error.errno)}. Make room."
+    elif isinstance(error, OSError) and error.errno in FULL:
+        said = f"A temporary file was not written: {os.strerror(error.errno)}. Make room."
+    elif not isinstance(error, EXPECTED) or not said:
+        # A bug of ours, or of a library: the name of the exception helps whoever reports it.
+        name = type(error).__name__
+        said = f"{name}: {said}".rstrip(": ") + f". Please report it, with what {DEBUG} prints."
+    return said
 
 
 def show_version(asked: bool) -> None:
@@ -89,6 +118,13 @@ def common(
         bool,
         typer.Option(
             "--version", callback=show_version, is_eager=True, help="Show the version and exit."
+        ),
+    ] = False,
+    debug: Annotated[
+        bool,
+        typer.Option(
+            DEBUG,
+            help="Show the traceback of an error, for a report; also MIXPUL_DEBUG=1.",
         ),
     ] = False,
 ) -> None:

@@ -70,11 +70,11 @@ def fit(
         path=outputs.model,
         info=_describe_table(data, reading, weighing),
     )
-    if outputs.report is not None:
-        write_page(render_fit_page(found.to_dict()), outputs)
     columns = found.data["columns"]
     n_used = sum(entry["used"] for entry in columns)
     show_results(found, outputs, f"{n_used} of {len(columns)} columns used")
+    if outputs.report is not None:
+        write_page(lambda: render_fit_page(found.to_dict()), outputs)
 
 
 def _check_weighing(weighing: Weighing, classifier: Any) -> None:

@@ -3,12 +3,12 @@
 from collections.abc import Mapping, Sequence
 from typing import Annotated, Any
 
-from rich.markup import escape
 from rich.table import Table
 
 from mixpul._names import PRIORS
 from mixpul.cli._messages import (
     choose_verbosity,
+    escape,
     format_interval,
     print_json,
     say,
@@ -76,8 +76,9 @@ def _estimate(
                 low, high = fitted.interval_
                 found[name] = {"value": fitted.prior_, "se": None, "low": low, "high": high}
                 found[name]["upper"] = _bound(fitted, is_positive)
-            except (ValueError, ImportError) as error:
-                found[name] = {"failure": str(error)}
+            # Whatever one estimator runs into, the others go on.
+            except Exception as error:
+                found[name] = {"failure": str(error) or type(error).__name__}
             advance({})
     return found
 
