@@ -9,7 +9,13 @@ from sklearn.isotonic import isotonic_regression
 from mixpul._util.validation import split_labels
 from mixpul.metrics.checks import check_prior_range
 
-__all__ = ["calibration_error", "density_ratio", "learn_density_ratio", "to_probabilities"]
+__all__ = [
+    "calibration_error",
+    "density_ratio",
+    "expect_at_knots",
+    "learn_density_ratio",
+    "to_probabilities",
+]
 
 # Isotonic regression is a step function whose ends follow single rows; the mean over resamples is
 # smooth. More resamples changed nothing.
@@ -105,10 +111,14 @@ def to_probabilities(scores: ArrayLike, table: NDArray, prior: float) -> NDArray
     the class prior. k is near 1 and such that the probabilities of the unlabeled rows have
     the mean :math:`\pi`, which the limit of 1 would otherwise lower.
     """
+    expected = expect_at_knots(table, prior)
+    return np.minimum(1.0, np.interp(np.asarray(scores, dtype=np.float64), table[0], expected))
+
+
+def expect_at_knots(table: NDArray, prior: float) -> NDArray[np.float64]:
+    r"""Return :math:`k \pi r` at the knots of a table of density ratios; it may exceed 1."""
     check_prior_range(prior)
-    knots, ratios = table
-    expected = prior * _rescale(ratios, prior) * ratios
-    return np.minimum(1.0, np.interp(np.asarray(scores, dtype=np.float64), knots, expected))
+    return prior * _rescale(table[1], prior) * table[1]
 
 
 def _rescale(ratios: NDArray[np.float64], prior: float) -> float:
