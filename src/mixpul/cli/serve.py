@@ -1,6 +1,7 @@
 """`mixpul serve`: score rows over HTTP."""
 
-from typing import Annotated, NamedTuple
+from pathlib import Path
+from typing import Annotated, Any, NamedTuple
 
 import typer
 
@@ -47,20 +48,39 @@ def serve(
     # Imported here: it takes seconds, --help should not.
     from threadpoolctl import threadpool_limits
 
-    from mixpul.cli._inputs import load_table_model
-    from mixpul.cli._messages import note, speak_warnings
-    from mixpul.cli._thresholds import find_threshold
-    from mixpul.deploy.serve import Limits, import_server, is_local, make_app, open_socket
-    from mixpul.deploy.serve import run_server
-    from mixpul.persistence import describe
+    from mixpul.cli._messages import note
+    from mixpul.deploy.serve import import_server, is_local, open_socket, run_server
 
     if prior is not None and not probability:
         raise typer.BadParameter("--prior has a meaning with --probability only; add that.")
     import_server()
-    opened = open_socket(host, port)
+    # The port first: a model may take seconds to load.
+    with open_socket(host, port) as opened, threadpool_limits(1):
+        app = _load_app(model, threshold, probability, prior, most)
+        if not is_local(host):
+            note(
+                "warning: Others can reach this server, and it asks nobody for a password; put it "
+                "behind a proxy that does, with TLS."
+            )
+        shown = f"[{host}]" if ":" in host else host
+        address = f"http://{shown}:{opened.getsockname()[1]}"
+        run_server(app, opened, lambda: print(f"Serving {model} at {address}", flush=True))
+    print("Stopped.", flush=True)
+
+
+def _load_app(
+    model: Path, threshold: float | str | None, probability: bool, prior: float | None, most: Most
+) -> Any:
+    """Return the web application of a model file."""
+    from mixpul.cli._inputs import load_table_model
+    from mixpul.cli._messages import speak_warnings
+    from mixpul.cli._thresholds import find_threshold
+    from mixpul.deploy.serve import Limits, make_app
+    from mixpul.persistence import describe
+
     pipeline, info = load_table_model(model)
     with speak_warnings():
-        app = make_app(
+        return make_app(
             pipeline,
             name=model.stem,
             checksum=describe(model)["checksum"] or "",
@@ -69,14 +89,3 @@ def serve(
             prior=prior,
             limits=Limits(*most),
         )
-    if not is_local(host):
-        note(
-            "warning: Others can reach this server, and it asks nobody for a password; put it "
-            "behind a proxy that does, with TLS."
-        )
-    shown = f"[{host}]" if ":" in host else host
-    address = f"http://{shown}:{opened.getsockname()[1]}"
-    # One thread for each request: more would only wait for each other.
-    with threadpool_limits(1):
-        run_server(app, opened, lambda: print(f"Serving {model} at {address}", flush=True))
-    print("Stopped.", flush=True)

@@ -124,7 +124,9 @@ def _describe_model(about: About) -> str:
     info, members = about["info"], about["members"]
     target = ""
     if "label" in info:
-        target = f" It looks for rows where {_escape(info['label'])} is {_escape(info['positive'])}."
+        target = (
+            f" It looks for rows where {_escape(info['label'])} is {_escape(info['positive'])}."
+        )
     parts = f" of {len(members)} members" if members else ""
     return (
         f"A positive-unlabeled classifier, {_escape(about['class'])}{parts}, made by mixpul "
@@ -218,7 +220,9 @@ def _describe_thresholds(about: About) -> str:
     meanings = {"prior": "flags as many as there are positives", "f1": "the best F1"}
     rows = []
     for name, threshold in sorted(curve["suggested"].items(), key=lambda item: item[1]):
-        k = min(range(len(curve["threshold"])), key=lambda j: abs(curve["threshold"][j] - threshold))
+        k = min(
+            range(len(curve["threshold"])), key=lambda j: abs(curve["threshold"][j] - threshold)
+        )
         found = [curve[key][k] for key in ("recall", "flagged")]
         shares = ["-" if share is None else f"{share:.2f}" for share in found]
         promise = "finds at least that share, with 95 % confidence" if ">=" in name else ""

@@ -9,7 +9,7 @@ import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 from scipy.special import expit
@@ -25,12 +25,9 @@ __all__ = ["load_model", "log_model", "save_model"]
 
 FILE = "model.mixpul"
 LOADER = "mixpul.deploy.mlflow"
-# Kinds of columns as MLflow calls them. Numbers come as whole ones, too, which it would refuse
-# where it expects doubles.
-TYPES = {"boolean": "boolean", "date": "datetime", "text": "string"}
 N_EXAMPLES = 3
 
-Model = Pipeline | PUClassifier | str | os.PathLike
+Model: TypeAlias = Pipeline | PUClassifier | str | os.PathLike
 
 
 def save_model(model: Model, path: str | os.PathLike, **more: Any) -> None:
@@ -178,12 +175,11 @@ def _describe_input(model: Any) -> dict[str, Any]:
     from mlflow.types.schema import AnyType
 
     plans = model[0].plan_
-    columns = [
-        ColSpec(TYPES.get(plan["kind"]) or AnyType(), plan["column"], required=True)
-        for plan in plans
-    ]
+    # Of any type: MLflow would refuse whole numbers where it expects doubles, codes where it expects
+    # text, and booleans with gaps. `TableInput` takes them, and has a sentence for what it does not.
+    columns = [ColSpec(AnyType(), plan["column"], required=True) for plan in plans]
     outputs = [ColSpec("float", "score"), ColSpec("boolean", "predicted")]
     outputs.append(ColSpec("float", "probability", required=False))
     params = [ParamSpec("threshold", "double", None), ParamSpec("prior", "double", None)]
-    signature = ModelSignature(Schema(columns), Schema(outputs), ParamSchema(params))
+    signature = ModelSignature(Schema([*columns]), Schema([*outputs]), ParamSchema(params))
     return {"signature": signature, "input_example": make_rows(plans, N_EXAMPLES, strange=0.0)}

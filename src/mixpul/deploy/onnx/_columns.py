@@ -140,7 +140,7 @@ def _add_text(graph: Graph, plan: Plan, column: str) -> str:
 
 
 def _find_slot(graph: Graph, plan: Plan, column: str) -> str:
-    """Add the lookup of a category: as it is written, else as the number or truth value it means."""
+    """Add the lookup of a category as it is written, else by the number or truth it means."""
     categories = plan["categories"]
     other = len(categories) if plan["has_other"] else -1
     slots = {text: k for k, text in enumerate(categories)}

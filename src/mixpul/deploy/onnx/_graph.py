@@ -1,4 +1,4 @@
-"""A small builder of ONNX graphs: one call adds one operation and returns the name of its result."""
+"""A small builder of ONNX graphs: a call adds one operation and returns its result's name."""
 
 from typing import Any
 
@@ -22,7 +22,7 @@ def import_onnx() -> tuple[Any, Any]:
     """Return the packages onnx and onnxruntime, or say how to get them."""
     try:
         import onnx
-        import onnxruntime
+        import onnxruntime  # type: ignore[import-untyped]
     except ImportError as error:
         raise ImportError(
             "Models are exported through onnx and checked in onnxruntime: "

@@ -19,9 +19,8 @@ def interpolate(graph: Graph, x: str, knots: NDArray, values: NDArray) -> str:
     knots, values = np.asarray(knots, np.float64), np.asarray(values, np.float64)
     n = len(knots)
     width = math.isqrt(n - 1) + 1
-    grid = np.full(width * width, np.inf)
-    grid[:n] = knots
-    grid = grid.reshape(width, width)
+    grid = np.full((width, width), np.inf)
+    grid.ravel()[:n] = knots
     inside = graph.add("Clip", x, knots[0], knots[-1])
     line = _count_up_to(graph, inside, grid[None, :, 0])
     # (rows, 1, width), without the middle axis.

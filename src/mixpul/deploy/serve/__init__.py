@@ -33,7 +33,9 @@ def open_socket(host: str, port: int) -> socket.socket:
         )[0]
         opened = socket.socket(family, kind, protocol)
     except OSError as error:
-        raise MixpulError(f"There is no address {host!r} to serve at ({error.strerror}).") from error
+        raise MixpulError(
+            f"There is no address {host!r} to serve at ({error.strerror})."
+        ) from error
     try:
         # A port that was left a moment ago can be taken again.
         opened.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
@@ -50,7 +52,7 @@ def run_server(app: Any, opened: socket.socket, on_started: Callable[[], None]) 
     """Serve until Ctrl-C or SIGTERM; requests under way are answered first."""
     _, uvicorn = import_server()
 
-    class Server(uvicorn.Server):  # type: ignore[misc, name-defined]
+    class Server(uvicorn.Server):  # type: ignore[name-defined]
         async def startup(self, sockets: Any = None) -> None:
             await super().startup(sockets)
             if self.started:
@@ -64,8 +66,7 @@ def run_server(app: Any, opened: socket.socket, on_started: Callable[[], None]) 
         timeout_graceful_shutdown=SECONDS_TO_STOP,
         server_header=False,
     )
-    # uvicorn raises the signal that stopped it once more at its end; being told to stop is no error.
+    # uvicorn raises the signal that stopped it once more at its end; to be stopped is no error.
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, lambda *_: None)
-    with opened:
-        Server(config).run(sockets=[opened])
+    Server(config).run(sockets=[opened])

@@ -158,7 +158,6 @@ def _describe_model(
 
 
 def _count_requests(app: Any, counts: Counts) -> None:
-    @app.middleware("http")
     async def count(request: Any, proceed: Callable[[Any], Any]) -> Any:
         response = await proceed(request)
         path = request.url.path
@@ -166,29 +165,28 @@ def _count_requests(app: Any, counts: Counts) -> None:
         counts.count_request(path if path in PATHS else "other", response.status_code)
         return response
 
+    app.middleware("http")(count)
+
 
 def _add_state(app: Any, fastapi: Any, about: dict[str, Any], counts: Counts) -> None:
     """Add what tells the state of the server and the model."""
 
-    @app.get("/health", summary="Whether rows can be scored")
     async def health() -> dict[str, str]:
         return {"status": "ok", "model": about["name"], "checksum": about["checksum"]}
 
-    @app.get("/model", summary="What the model is, and the columns it takes")
     async def show_model() -> dict[str, Any]:
         return about
 
-    text = {200: {"content": {"text/plain": {"schema": {"type": "string"}}}}}
-
-    @app.get(
-        "/metrics",
-        summary="Counters for Prometheus",
-        responses=text,
-        response_class=fastapi.responses.PlainTextResponse,
-    )
     async def metrics() -> Any:
         content, kind = counts.write()
         return fastapi.Response(content, headers={"content-type": kind})
+
+    app.get("/health", summary="Whether rows can be scored")(health)
+    app.get("/model", summary="What the model is, and the columns it takes")(show_model)
+    text = {200: {"content": {"text/plain": {"schema": {"type": "string"}}}}}
+    plain = fastapi.responses.PlainTextResponse
+    describe = {"summary": "Counters for Prometheus", "responses": text, "response_class": plain}
+    app.get("/metrics", **describe)(metrics)
 
 
 async def _read_body(request: Any, limits: Limits) -> bytes:

@@ -18,7 +18,7 @@ class Counts:
 
         # Of its own: two servers in one process would count together.
         self.registry = CollectorRegistry()
-        own = {"registry": self.registry}
+        own: dict[str, Any] = {"registry": self.registry}
         self._requests = Counter(
             "mixpul_requests", "Requests by path and status code.", ["path", "status"], **own
         )

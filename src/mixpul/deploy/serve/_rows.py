@@ -104,9 +104,7 @@ def _refuse_constant(word: str) -> None:
     raise ValueError(f"{word} is not in JSON; send null where a value is missing")
 
 
-def make_frame(
-    rows: list[dict[str, Any]], plans: list[dict[str, Any]], limits: Limits
-) -> Any:
+def make_frame(rows: list[dict[str, Any]], plans: list[dict[str, Any]], limits: Limits) -> Any:
     """Return rows as a data frame with the columns of the model; others are left out."""
     import pandas as pd
 
@@ -143,9 +141,7 @@ def _check_cell(
         else "list or object"
     )  # fmt: skip
     if found not in types:
-        raise BadRequest(
-            f"Row {k}: the column {name!r} takes {EXPECTED[kind]}; got a {found}."
-        )
+        raise BadRequest(f"Row {k}: the column {name!r} takes {EXPECTED[kind]}; got a {found}.")
     if found == "string" and len(cell) > limits.cell:
         raise BadRequest(
             f"Row {k}: the column {name!r} holds {len(cell):,} characters; {limits.cell:,} are "
