@@ -1,4 +1,4 @@
-"""A model card: one Markdown page that says what a model file is, how good it is, and its limits."""
+"""A model card: one Markdown page on what a model file is, how good it is, and its limits."""
 
 import json
 import os
@@ -230,8 +230,8 @@ def _describe_thresholds(about: About) -> str:
     titles = ["threshold", "score above", "recall", "share flagged", "meaning"]
     return (
         f"## Thresholds\n\n{_write_table(titles, rows)}\n\n"
-        "Recall is estimated from labeled positives that were left out. Flagged is the share of the "
-        "unlabeled rows above the threshold."
+        "Recall is estimated from labeled positives that were left out. Flagged is the share of "
+        "the unlabeled rows above the threshold."
     )
 
 

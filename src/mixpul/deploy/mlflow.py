@@ -175,8 +175,8 @@ def _describe_input(model: Any) -> dict[str, Any]:
     from mlflow.types.schema import AnyType
 
     plans = model[0].plan_
-    # Of any type: MLflow would refuse whole numbers where it expects doubles, codes where it expects
-    # text, and booleans with gaps. `TableInput` takes them, and has a sentence for what it does not.
+    # Of any type: MLflow would refuse whole numbers where it expects doubles, codes where it
+    # expects text, and booleans with gaps. `TableInput` takes them, and says what it does not take.
     columns = [ColSpec(AnyType(), plan["column"], required=True) for plan in plans]
     outputs = [ColSpec("float", "score"), ColSpec("boolean", "predicted")]
     outputs.append(ColSpec("float", "probability", required=False))
