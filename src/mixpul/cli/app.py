@@ -13,6 +13,7 @@ from mixpul.cli.audit import audit
 from mixpul.cli.card import card
 from mixpul.cli.compare import compare
 from mixpul.cli.demo import demo
+from mixpul.cli.distill import distill
 from mixpul.cli.evaluate import evaluate
 from mixpul.cli.export import export
 from mixpul.cli.fit import fit
@@ -44,6 +45,7 @@ COMMANDS: tuple[Callable[..., None], ...] = (
     fit,
     compare,
     predict,
+    distill,
     review,
     audit,
     evaluate,

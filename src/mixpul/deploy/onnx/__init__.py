@@ -25,7 +25,7 @@ from mixpul.deploy.onnx._columns import add_features, list_inputs
 from mixpul.deploy.onnx._graph import DOUBLE, FLOAT, INT64, Graph, import_onnx
 from mixpul.deploy.onnx._lookup import interpolate
 from mixpul.deploy.onnx._models import add_logits
-from mixpul.metrics.calibration import expect_at_knots, to_probabilities
+from mixpul.metrics.calibration import find_probability_line, to_probabilities
 from mixpul.tables import TableInput
 
 __all__ = ["Agreement", "Exported", "export_onnx"]
@@ -191,13 +191,28 @@ def _add_outputs(
     graph.give_output("label", graph.cast(is_positive, INT64), INT64, "1 for positive, else 0")
     if prior is None:
         return ["score", "label"]
-    ratios = classifier.density_ratio_
-    expected = expect_at_knots(ratios, prior)
-    line = interpolate(graph, graph.cast(logits, DOUBLE), ratios[0], expected)
-    line = graph.add("Min", line, np.float64(1))
+    found = _add_probability(graph, classifier, graph.cast(logits, DOUBLE), prior)
     about = f"of being positive, if the class prior is {prior:.4g}"
-    graph.give_output("probability", graph.cast(line, FLOAT), FLOAT, about)
+    graph.give_output("probability", graph.cast(found, FLOAT), FLOAT, about)
     return list(OUTPUTS)
+
+
+def _add_probability(graph: Graph, classifier: PUClassifier, logits: str, prior: float) -> str:
+    """Add a line through the table of density ratios, drawn towards a sigmoid."""
+    ratios = classifier.density_ratio_
+    line = find_probability_line(ratios, prior, smooth=_is_smooth(classifier))
+    found = graph.add("Min", interpolate(graph, logits, ratios[0], line.expected), np.float64(1))
+    if line.share == 0:
+        return found
+    straight = graph.add("Mul", logits, np.float64(line.slope))
+    curve = graph.add("Sigmoid", graph.add("Add", straight, np.float64(line.offset)))
+    parts = [(found, 1 - line.share), (curve, line.share)]
+    return graph.add("Sum", *(graph.add("Mul", own, np.float64(share)) for own, share in parts))
+
+
+def _is_smooth(classifier: PUClassifier) -> bool:
+    # As `PUClassifier.calibrate` decides.
+    return not getattr(classifier, "has_repeats_", True)
 
 
 def _choose_rows(table: TableInput | None, classifier: PUClassifier, check: Any) -> Any:
@@ -231,6 +246,8 @@ def _compare(
     probability = None
     if prior is not None:
         wide = logits.astype(np.float64) + np.array([[-TOLERANCE], [TOLERANCE]])
-        probability = to_probabilities(wide, classifier.density_ratio_, prior)
+        probability = to_probabilities(
+            wide, classifier.density_ratio_, prior, smooth=_is_smooth(classifier)
+        )
     limit = 0.5 if threshold is None else threshold
     return compare_scores(content, inputs, Original(score, np.asarray(label), probability), limit)

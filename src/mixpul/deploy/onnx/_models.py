@@ -38,6 +38,8 @@ def _find_adder(model: PUClassifier) -> Adder:
         raise MixpulError("Models of images are not exported to ONNX; those of tables are.")
     if hasattr(model, "net_"):
         return _add_neural
+    if hasattr(model, "student_"):
+        return _add_student
     adder = ADDERS.get(type(model).__name__)
     if adder is None or any(not hasattr(model, name) for name in model._list_needed()):
         named = ", ".join(name for name in METHODS if METHODS[name].__name__ in ADDERS)
@@ -123,7 +125,7 @@ def _add_kernel(graph: Graph, rows: str, centres: NDArray, slope: float) -> str:
 
 def _add_portfolio(graph: Graph, model: Any, rows: str) -> tuple[str, int]:
     """Add the members on scaled rows, their normal scores, and the weighted sum of these."""
-    scaled = _add_scaling(graph, model, rows)
+    scaled = _add_scaling(graph, rows, model.column_centre_, model.column_scale_, model.is_heavy_)
     parts = []
     for name, (weight, knots, values) in model.list_score_lines().items():
         own = graph.cast(add_logits(graph, model.members_[name], scaled), DOUBLE)
@@ -131,17 +133,32 @@ def _add_portfolio(graph: Graph, model: Any, rows: str) -> tuple[str, int]:
     return graph.cast(graph.add("Sum", *parts), FLOAT), FLOAT
 
 
-def _add_scaling(graph: Graph, model: Any, rows: str) -> str:
+def _add_student(graph: Graph, model: Any, rows: str) -> tuple[str, int]:
+    """Add the one network that has learned the scores of a model."""
+    student = model.student_
+    hidden = _add_scaling(graph, rows, student["centre"], student["scale"], student["is_heavy"])
+    n_layers = sum(name.startswith("weight") for name in student)
+    for k in range(n_layers):
+        weight, bias = (
+            np.asarray(student[f"{part}{k}"], np.float32) for part in ("weight", "bias")
+        )
+        hidden = graph.add("Gemm", hidden, weight, bias, transB=1)
+        hidden = graph.add("Relu", hidden) if k < n_layers - 1 else hidden
+    return hidden, FLOAT
+
+
+def _add_scaling(
+    graph: Graph, rows: str, centre: NDArray, scale: NDArray, is_heavy: NDArray[np.bool_]
+) -> str:
     """Add the scaling of columns, whose heavy tails pass through a signed logarithm."""
     rows = graph.cast(rows, DOUBLE)
     # Empty where the columns of a large sparse table are only divided.
-    if model.is_heavy_.any():
+    if is_heavy.any():
         sizes = graph.add("Log", graph.add("Add", graph.add("Abs", rows), np.float64(1)))
         drawn_in = graph.add("Mul", graph.add("Sign", rows), sizes)
-        rows = graph.add("Where", model.is_heavy_[None], drawn_in, rows)
-    centred = graph.add("Sub", rows, np.asarray(model.column_centre_, np.float64)[None])
-    scale = np.asarray(model.column_scale_, np.float64)[None]
-    return graph.cast(graph.add("Div", centred, scale), FLOAT)
+        rows = graph.add("Where", is_heavy[None], drawn_in, rows)
+    centred = graph.add("Sub", rows, np.asarray(centre, np.float64)[None])
+    return graph.cast(graph.add("Div", centred, np.asarray(scale, np.float64)[None]), FLOAT)
 
 
 # By the name of the class, so that none is imported that the model does not need.
