@@ -51,6 +51,9 @@ CLASSIFIERS = {
     "pu auc": PUAUCClassifier(prior=0.3, n_centres=20, random_state=0),
     "svm": WeightedSVMClassifier(n_folds=2, random_state=0),
     "lightgbm": SupervisedClassifier(n_evals=1, n_rounds=10, min_leaf="scaled", random_state=0),
+    "distilled": AutoPUClassifier(
+        candidates=["logistic-0.1"], distill=True, n_folds=2, random_state=0
+    ),
     "portfolio": AutoPUClassifier(
         candidates={
             "trees": BaggingPUClassifier(n_estimators=20),
