@@ -106,7 +106,13 @@ def score(path, inputs):
 # -- scores ---------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("name", CLASSIFIERS)
+@pytest.mark.parametrize(
+    "name",
+    [
+        pytest.param(name, marks=[pytest.mark.slow] if name == "distilled" else [])
+        for name in CLASSIFIERS
+    ],
+)
 def test_scores_of_fresh_rows_agree(fitted, name, tmp_path):
     model = fitted(name)
     exported = export_onnx(model, tmp_path / "model.onnx")

@@ -12,7 +12,7 @@ from mixpul.base import PUClassifier
 from mixpul.deploy.onnx._graph import DOUBLE, FLOAT, Graph
 from mixpul.deploy.onnx._lookup import interpolate
 from mixpul.deploy.onnx._nets import add_net
-from mixpul.deploy.onnx._trees import Forest, add_trees, read_lightgbm
+from mixpul.deploy.onnx._trees import Forest, add_trees
 
 __all__ = ["add_logits"]
 
@@ -59,7 +59,10 @@ def _take_trees(model: Any) -> Forest:
 
 
 def _add_supervised(graph: Graph, model: Any, rows: str) -> tuple[str, int]:
-    return graph.cast(add_trees(graph, read_lightgbm(model.model_text_), rows), FLOAT), FLOAT
+    # Numbers as small as this count as 0, as for LightGBM.
+    is_tiny = graph.add("LessOrEqual", graph.add("Abs", rows), np.float32(1e-35))
+    rows = graph.add("Where", is_tiny, np.float32(0), rows)
+    return graph.cast(add_trees(graph, _take_trees(model), rows), FLOAT), FLOAT
 
 
 def _add_bagging(graph: Graph, model: Any, rows: str) -> tuple[str, int]:

@@ -1,13 +1,13 @@
 """Trees as one operation, in double precision: rows fall on the same side as in our own."""
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from mixpul.deploy.onnx._graph import DOUBLE, ML, Graph
 
-__all__ = ["Forest", "add_trees", "read_lightgbm"]
+__all__ = ["Forest", "add_trees"]
 
 # Numbers that ONNX has given to what a node asks, and to how values of trees are put together.
 UP_TO, SUM, AS_IT_IS = 0, 1, 0
@@ -21,29 +21,6 @@ class Forest(NamedTuple):
     feature: NDArray
     threshold: NDArray
     value: NDArray
-
-
-def read_lightgbm(text: str) -> Forest:
-    """Return the trees of a model of LightGBM, whose features have no gaps."""
-    import lightgbm
-
-    roots: list[int] = []
-    nodes: list[Any] = []
-
-    def walk(node: dict[str, Any]) -> int:
-        number = len(nodes)
-        nodes.append(None)
-        if "leaf_value" in node:
-            nodes[number] = (number, number, 0, 0.0, node["leaf_value"])
-        else:
-            below = walk(node["left_child"]), walk(node["right_child"])
-            nodes[number] = (*below, node["split_feature"], node["threshold"], 0.0)
-        return number
-
-    for tree in lightgbm.Booster(model_str=text).dump_model()["tree_info"]:
-        roots.append(walk(tree["tree_structure"]))
-    left, right, feature, threshold, value = map(np.array, zip(*nodes, strict=True))
-    return Forest(np.array(roots), np.column_stack([left, right]), feature, threshold, value)
 
 
 def add_trees(graph: Graph, trees: Forest, rows: str) -> str:
