@@ -50,7 +50,7 @@ CLASSIFIERS = {
     "upu kernel": UPUClassifier(prior=0.3, model="kernel", n_centres=20, random_state=0),
     "pu auc": PUAUCClassifier(prior=0.3, n_centres=20, random_state=0),
     "svm": WeightedSVMClassifier(n_folds=2, random_state=0),
-    "lightgbm": SupervisedClassifier(n_evals=1, n_rounds=10, min_leaf="scaled", random_state=0),
+    "lightgbm": SupervisedClassifier(n_evals=2, n_rounds=30, min_leaf="scaled", random_state=2),
     "distilled": AutoPUClassifier(
         candidates=["logistic-0.1"], distill=True, n_folds=2, random_state=0
     ),
