@@ -25,6 +25,7 @@ from mixpul.tables.opening import is_stream, open_bytes
 __all__ = [
     "LabeledTable",
     "digest_table",
+    "load_any_model",
     "load_table_model",
     "name_table",
     "quote_command",
@@ -155,10 +156,14 @@ def _check_label_is_not_used(options: TableOptions, weighing: Weighing) -> None:
             )
 
 
+def load_any_model(path: Path) -> tuple[Any, dict[str, Any]]:
+    """Return what a model file holds, and what the file knows of its fit."""
+    return load(path), describe(path)["info"]
+
+
 def load_table_model(path: Path) -> tuple[Pipeline, dict[str, Any]]:
     """Return the pipeline of a model file, and what the file knows of its fit."""
-    pipeline = load(path)
-    info = describe(path)["info"]
+    pipeline, info = load_any_model(path)
     # Asked first: an image model is not a pipeline either, and this message helps more.
     if "pictures" in info:
         raise ValueError(

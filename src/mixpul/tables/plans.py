@@ -13,7 +13,15 @@ from mixpul.tables._kinds import (
     normalise_category,
 )
 
-__all__ = ["FILLERS", "MISSING", "hint_at_numbers", "make_plan"]
+__all__ = [
+    "CYCLES",
+    "FILLERS",
+    "MISSING",
+    "as_numbers",
+    "hint_at_numbers",
+    "make_plan",
+    "normalise_category",
+]
 
 Plan = dict[str, Any]
 
