@@ -84,7 +84,7 @@ def draw(table: str, method: str, seed: int) -> list[dict[str, Any]]:
                 "scores": found["scores"]["moved"],
                 "share": bool(found["positives"] and found["positives"]["moved"]),
                 "ratio": found["positives"] and found["positives"]["negatives_ratio"],
-                "true_ratio": (1 - _share(change, is_positive)) / (1 - positive[old][~label].mean()),
+                "true_ratio": (1 - _share(change, is_positive)) / (~positive[old][~label]).mean(),
             }
         )  # fmt: skip
     return lines
@@ -135,7 +135,8 @@ def write_table(lines: list[dict[str, Any]]) -> str:
     share = f"{100 * inside / max(len(known), 1):.1f} %"
     out.append("")
     out.append(
-        f"The 95 % interval of the ratio of negatives held the truth in {share} of {len(known)} cases."
+        "The 95 % interval of the ratio of negatives held the truth in "
+        f"{share} of {len(known)} cases."
     )
     return "\n".join(out) + "\n"
 

@@ -185,7 +185,8 @@ def estimate_share_change(
     If the scores of positives are spread as before, and those of negatives too (label shift), the
     new scores are a mixture: :math:`p_{new} = p_u + a (p_+ - p_u)` with
     :math:`1 - a = (1 - \pi_{new}) / (1 - \pi_u)`. So for scores s
-    :math:`a = (E_{new} s - E_u s) / (E_+ s - E_u s)`. Nothing of this needs the class prior; the new share itself does.
+    :math:`a = (E_{new} s - E_u s) / (E_+ s - E_u s)`. Nothing of this needs the class prior; the
+    new share itself does.
 
     The error counts the rows, and how the means of folds differ, which other models have scored.
 
