@@ -18,10 +18,13 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.pipeline import Pipeline
 
 import mixpul
+from mixpul._util.errors import DamagedFile, MixpulError
+from mixpul._util.json_values import to_plain
+from mixpul._util.schema import Array, check_value
 from mixpul.base import PUClassifier
-from mixpul.persistence._file import FORMAT, checksum, open_file, read_file, write_file
+from mixpul.persistence._file import FORMAT, checksum, open_file, read_file, refuse, write_file
 from mixpul.persistence._models import pack_model, rebuild_model
-from mixpul.persistence._nets import take_below
+from mixpul.persistence._nets import split_names
 from mixpul.persistence._steps import pack_steps, rebuild_steps, show_steps
 from mixpul.persistence._tables import build_pipeline, is_simple, take_apart
 from mixpul.persistence._values import CLASSES, UNSTORED, holds_unstored
@@ -103,7 +106,7 @@ def load(path: str | os.PathLike, **params: Any) -> PUClassifier | Pipeline:
     **params
         Parameters of the classifier to set instead of the stored ones. ``net=`` is needed when it
         was fitted with a network of your own; own miners and candidates are worth passing if you
-        will fit again.
+        will fit again. So is ``checkpoint=``: a file does not say where the next fit writes.
 
     Returns
     -------
@@ -113,7 +116,7 @@ def load(path: str | os.PathLike, **params: Any) -> PUClassifier | Pipeline:
     tensors, description = read_file(path)
     name = description["class"]
     if name not in CLASSES:
-        raise ValueError(
+        raise DamagedFile(
             f"{os.fspath(path)!r} holds a {name!r}; "
             f"this version of mixpul loads {', '.join(CLASSES)}."
         )
@@ -133,14 +136,12 @@ def load(path: str | os.PathLike, **params: Any) -> PUClassifier | Pipeline:
         table = description.get("table")
         whole = model if table is None else build_pipeline(model, table)
         if "steps" in description:
-            whole = rebuild_steps(description["steps"], take_below(tensors, "steps."), model)
+            of_steps = split_names(tensors).get("steps", {})
+            whole = rebuild_steps(description["steps"], of_steps, model)
     # A checksum can be right and the content still not add up: anyone can compute one. Whatever
     # goes wrong then, it is the file.
     except Exception as error:
-        reason = str(error).splitlines()[0] if str(error) else type(error).__name__
-        raise ValueError(
-            f"{os.fspath(path)!r} is not a whole mixpul model file: {reason}"
-        ) from error
+        raise refuse(path, "not a whole mixpul model file", error) from error
     for part in missing:
         warnings.warn(_write_warning(part), UserWarning, stacklevel=2)
     return whole
@@ -171,12 +172,17 @@ def read_scores(path: str | os.PathLike) -> NDArray[np.float32]:
     """
     tensors, _ = read_file(path)
     scores = tensors.get(OF_ROWS)
-    if scores is None or scores.ndim != 1 or scores.dtype != torch.float32:
-        raise ValueError(
+    if scores is None:
+        raise MixpulError(
             f"{os.fspath(path)!r} has no scores of the rows it was fitted on; fit it again with "
             "`mixpul fit`, which keeps them."
         )
-    return scores.numpy()
+    found = scores.numpy()
+    try:
+        check_value(found, Array("float", (None,), 0, 1), OF_ROWS)
+    except DamagedFile as error:
+        raise refuse(path, "not a whole mixpul model file", error) from error
+    return found.astype(np.float32, copy=False)
 
 
 def describe(path: str | os.PathLike) -> dict[str, Any]:
@@ -211,10 +217,12 @@ def describe(path: str | os.PathLike) -> dict[str, Any]:
     >>> about["class"], about["info"]
     ('MixPULClassifier', {'label': 'survived'})
     """
-    _, description, kinds = open_file(path, with_tensors=False)
+    head = open_file(path)
+    description, kinds = head.description, head.kinds
     of_nets = [math.prod(shape) for name, (_, shape) in kinds.items() if OF_NETS.match(name)]
-    try:
-        return {
+    # Plain, because JSON has no NaN.
+    return to_plain(
+        {
             "format": description["format"],
             "version": description["version"],
             **_show_model(description),
@@ -227,10 +235,7 @@ def describe(path: str | os.PathLike) -> dict[str, Any]:
             "steps": show_steps(description.get("steps")),
             "checksum": description.get("sha256"),
         }
-    except (KeyError, TypeError, AttributeError) as error:
-        raise ValueError(
-            f"{os.fspath(path)!r} is not a whole mixpul model file: {error}"
-        ) from error
+    )
 
 
 def _show_table(table: dict[str, Any] | None) -> dict[str, Any] | None:
