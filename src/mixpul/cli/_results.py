@@ -8,11 +8,15 @@ import numpy as np
 from numpy.typing import NDArray
 from rich.table import Table
 from sklearn.base import BaseEstimator
+from sklearn.pipeline import Pipeline
 
 from mixpul import save
 from mixpul._util.files import write_whole
+from mixpul._util.random import number_folds
 from mixpul.assess import Assessment, Source, assess
 from mixpul.assess.checks import VERDICTS, Verdict
+from mixpul.assess.monitoring import summarise_fit
+from mixpul.assess.out_of_fold import N_FOLDS
 from mixpul.assess.thresholds import PROMISE, PROMISED_RECALL, list_lowest_positives
 from mixpul.cli._messages import (
     choose_verbosity,
@@ -84,6 +88,7 @@ def assess_and_save(
         with explain_full_disk(f"The assessment in {str(path)!r}", "Make room."):
             lowest = list_lowest_positives(is_positive, found.scores)
             whole = info | _describe_fit(found.to_dict(), lowest)
+            whole |= _summarise(found, X, is_positive, negative, seed)
             save(found.model, path, info=whole, scores=found.scores)
     # Ctrl-C included: whoever stops the assessment should know that the model is there.
     except BaseException:
@@ -118,6 +123,27 @@ def _describe_fit(content: Mapping[str, Any], lowest: Mapping[str, Any]) -> dict
             "checks": {check["name"]: check["verdict"] for check in content["checks"]},
         },
     }
+
+
+def _summarise(
+    found: Assessment,
+    X: Any,
+    is_positive: NDArray[np.bool_],
+    negative: NDArray[np.bool_] | None,
+    seed: int,
+) -> dict[str, Any]:
+    """Return what `mixpul monitor` compares later tables with; images have no columns."""
+    if not isinstance(found.model, Pipeline):
+        return {}
+    verified = negative if negative is not None and negative.any() else None
+    folds = getattr(found.model[-1], "oof_folds_", None)
+    if folds is None:  # those of the assessment
+        folds = number_folds(is_positive, N_FOLDS, seed, verified)
+    # Rows that were looked at are not a draw of the others.
+    rows = np.arange(len(is_positive)) if verified is None else np.flatnonzero(~verified)
+    own = X.iloc[rows] if hasattr(X, "iloc") else X[rows]
+    summary = summarise_fit(found.model[0], own, is_positive[rows], found.scores[rows], folds[rows])
+    return {"summary": summary}
 
 
 def write_page(render: Callable[[], str], outputs: FitOutputs) -> None:

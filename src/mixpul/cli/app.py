@@ -21,6 +21,7 @@ from mixpul.cli.export import export
 from mixpul.cli.fit import fit
 from mixpul.cli.fit_images import fit_images
 from mixpul.cli.inspect import inspect
+from mixpul.cli.monitor import monitor
 from mixpul.cli.options import expand_groups
 from mixpul.cli.predict import predict
 from mixpul.cli.predict_images import predict_images
@@ -55,6 +56,7 @@ COMMANDS: tuple[Callable[..., None], ...] = (
     review,
     audit,
     evaluate,
+    monitor,
     prior,
     inspect,
     fit_images,
