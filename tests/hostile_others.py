@@ -129,21 +129,22 @@ def perform(trial):
     return {"auc": trial.seed / 7, "error": 0.25, "labeled": 12, "unlabeled": 90, "prior": 0.4}
 
 
+TRIALS_OF_RESULTS = [Trial("uci", "titanic", "MixPUL", seed, {"c": 0.1}) for seed in range(4)]
+
+
 def write_result(folder):
-    trial = Trial("uci", "titanic", "MixPUL", 3, {"c": 0.1})
-    run([trial], perform, folder)
+    run(TRIALS_OF_RESULTS[3:], perform, folder)
     return next((Path(folder) / "uci").glob("*.json"))
 
 
 def write_packed(folder):
-    trials = [Trial("uci", "titanic", "MixPUL", seed, {"c": 0.1}) for seed in range(4)]
-    run(trials, perform, folder)
+    run(TRIALS_OF_RESULTS, perform, folder)
     return pack_results(folder, "uci")
 
 
 def read_result(path):
     """Read it for a report, which refuses it, and for a run, which does the trial again."""
-    trials = [Trial("uci", "titanic", "MixPUL", seed, {"c": 0.1}) for seed in range(4)]
+    trials = TRIALS_OF_RESULTS
     with tempfile.TemporaryDirectory() as folder:
         if path.name.endswith("jsonl"):
             shutil.copy(path, Path(folder) / "uci.jsonl")
