@@ -6,7 +6,7 @@ BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 PACKAGE := build/package
 
-.PHONY: help setup demo test test-slow fuzz check bench lint results-pages package clean
+.PHONY: help setup demo test test-slow fuzz docs check bench lint results-pages package clean
 .DEFAULT_GOAL := help
 
 help:  ## show this list
@@ -35,6 +35,9 @@ test-slow: $(STAMP)  ## tests against the real thing that take minutes; CI runs 
 
 fuzz: $(STAMP)  ## damaged and forged files through all that reads them back, for about an hour
 	$(BIN)/python tests/fuzz_files.py
+
+docs: $(STAMP)  ## the site, with its examples run and its links checked: build/docs/html/index.html
+	$(BIN)/python docs/build_site.py build/docs
 
 lint: $(STAMP)  ## format, lint and types only
 	$(BIN)/ruff format --check .

@@ -2,11 +2,23 @@
 
 from mixpul._util.printable import make_printable
 
-__all__ = ["DamagedFile", "MixpulError", "TrainingDiverged"]
+__all__ = ["DamagedFile", "MissingTable", "MixpulError", "TableError", "TrainingDiverged"]
 
 
 class MixpulError(ValueError):
     """Input or settings that cannot work; the message names the way out."""
+
+    exit_code = 1
+
+
+class TableError(MixpulError):
+    """A file that is not a table, or that cannot be read as it is."""
+
+    exit_code = 2
+
+
+class MissingTable(TableError, FileNotFoundError):
+    """A table that is not where it should be."""
 
 
 class TrainingDiverged(MixpulError, FloatingPointError):

@@ -42,6 +42,7 @@ __all__ = [
     "TableArgument",
     "TableOptions",
     "ThresholdOption",
+    "Weighing",
     "check_choice",
     "choices_option",
     "expand_groups",
@@ -157,7 +158,12 @@ def parse_interval(text: str) -> tuple[float, float] | None:
 # -- single options -------------------------------------------------------------------------
 
 TableArgument = Annotated[
-    str, typer.Argument(metavar="TABLE", help="CSV, Parquet or Feather file; - is standard input.")
+    str,
+    typer.Argument(
+        metavar="TABLE",
+        help="CSV, Parquet, Feather, JSON Lines or Excel file (file.xlsx::Sheet), SQLite or DuckDB "
+        "table or query (file.db::TABLE); - is standard input.",
+    ),
 ]
 ModelArgument = Annotated[
     Path,
@@ -225,6 +231,26 @@ class TableOptions(NamedTuple):
     drop: Annotated[Any, names_option("Columns to leave out.")] = ""
     keep: Annotated[Any, names_option("Columns to use even if they look like ids.")] = ""
     categorical: Annotated[Any, names_option("Columns of numbers that stand for categories.")] = ""
+
+
+class Weighing(NamedTuple):
+    """How much rows count."""
+
+    weight: Annotated[
+        str | None,
+        typer.Option(
+            metavar="COLUMN",
+            help="Column that says how much each row counts among labeled positives, or among "
+            "unlabeled rows; it is not learned from.",
+        ),
+    ] = None
+    propensity: Annotated[
+        Any,
+        names_option(
+            "Columns that decide which positives get labeled: the rarer its kind is labeled, the "
+            "more a labeled positive counts."
+        ),
+    ] = ""
 
 
 class KnownPrior(NamedTuple):
@@ -303,7 +329,7 @@ class Reading(NamedTuple):
         ),
     ] = None
     encoding: Annotated[
-        str | None, typer.Option(help="Text encoding, by default utf-8.", rich_help_panel=READING)
+        str | None, typer.Option(help="Text encoding; guessed by default.", rich_help_panel=READING)
     ] = None
     decimal: Annotated[
         str | None, typer.Option(help="Decimal sign, by default a point.", rich_help_panel=READING)

@@ -109,6 +109,10 @@ class RiskClassifier(NeuralPUClassifier):
 
     _uses_negatives = True
 
+    @property
+    def _uses_weights(self) -> bool:  # type: ignore[override]
+        return self.model == "mlp"
+
     def _fit(self, X: Any, is_positive: NDArray[np.bool_]) -> HeldOut | None:
         others = find_others(self._is_negative)
         self.prior_, estimator = resolve_prior(

@@ -60,9 +60,9 @@ class PUAUCClassifier(PUClassifier):
 
     Parameters
     ----------
-    prior : float, {'bbe', 'dedpul', 'tice', 'km', 'pen-l1', 'elkan-noto'} or PriorEstimator, \
-default='bbe'
-        Share of positives among the unlabeled rows, or how to estimate it.
+    prior : float, str or PriorEstimator, default='bbe'
+        Share of positives among the unlabeled rows, or how to estimate it: a name in
+        `priors.PRIORS`, or an estimator.
     n_centres : int, default=200
         Largest number of Gaussians; their centres are rows drawn from X.
     width : float or None, default=None

@@ -130,6 +130,7 @@ class SupervisedClassifier(PUClassifier):
 
     # It takes every row without a label for a negative, verified ones among them.
     _uses_negatives = True
+    _uses_weights = True
 
     def _fit(self, X: Any, is_positive: NDArray[np.bool_]) -> None:
         lightgbm, hyperopt = _import_optional("lightgbm"), _import_optional("hyperopt")
@@ -140,7 +141,8 @@ class SupervisedClassifier(PUClassifier):
             self._search(X, is_positive, lightgbm, hyperopt, random)
         seen, held_out = _split(is_positive, 0.1, random)
         params = self._make_settings(self.params_, is_positive, random)
-        booster = self._boost(lightgbm, X, is_positive, seen, held_out, params, self.n_rounds)
+        data = (X, is_positive, self._weights)
+        booster = self._boost(lightgbm, data, seen, held_out, params, self.n_rounds)
         trees = read_trees(booster.model_to_string(num_iteration=booster.best_iteration))
         self._set_trees(trees)
 
@@ -186,14 +188,17 @@ class SupervisedClassifier(PUClassifier):
         if len(rows) > self.max_rows:
             rows, _ = _split(is_positive, 1 - self.max_rows / len(rows), random)
         X, is_positive = X[rows], is_positive[rows]
+        weights = None if self._weights is None else self._weights[rows]
+        data = (X, is_positive, weights)
         # Half and half: with few positives a smaller part could not tell settings apart.
         seen, held_out = _split(is_positive, 0.5, random)
         fixed = self._make_settings({}, is_positive, random)
 
         def lost(choice: dict[str, Any]) -> float:
             params = fixed | self._scale_leaf_weight(choice, is_positive)
-            booster = self._boost(lightgbm, X, is_positive, seen, held_out, params, n_rounds=300)
-            auc = roc_auc_score(is_positive[held_out], booster.predict(X[held_out]))
+            booster = self._boost(lightgbm, data, seen, held_out, params, n_rounds=300)
+            scores, own = booster.predict(X[held_out]), _take(weights, held_out)
+            auc = roc_auc_score(is_positive[held_out], scores, sample_weight=own)
             self.trials_.append(float(auc))
             show({"pu_auc": max(self.trials_)})
             return -float(auc)
@@ -245,23 +250,28 @@ class SupervisedClassifier(PUClassifier):
     def _boost(
         self,
         lightgbm: ModuleType,
-        X: Any,
-        is_positive: NDArray[np.bool_],
+        data: tuple[Any, NDArray[np.bool_], NDArray[np.float64] | None],
         seen: NDArray[np.intp],
         held_out: NDArray[np.intp],
         params: dict[str, Any],
         n_rounds: int,
     ) -> Any:
-        train = lightgbm.Dataset(X[seen], label=is_positive[seen].astype(float))
+        X, is_positive, weights = data
+        label = is_positive.astype(float)
+        train = lightgbm.Dataset(X[seen], label=label[seen], weight=_take(weights, seen))
         if not len(held_out):
             return lightgbm.train(params, train, num_boost_round=n_rounds)
         test = lightgbm.Dataset(
-            X[held_out], label=is_positive[held_out].astype(float), reference=train
+            X[held_out], label=label[held_out], weight=_take(weights, held_out), reference=train
         )
         stop = lightgbm.early_stopping(self.patience, verbose=False)
         return lightgbm.train(
             params, train, num_boost_round=n_rounds, valid_sets=[test], callbacks=[stop]
         )
+
+
+def _take(weights: NDArray[np.float64] | None, rows: NDArray[np.intp]) -> NDArray | None:
+    return None if weights is None else weights[rows]
 
 
 def _make_search_space(hp: Any) -> dict[str, Any]:

@@ -156,6 +156,7 @@ class WeightedSVMClassifier(PUClassifier):
         self.random_state = random_state
 
     _uses_negatives = True
+    _uses_weights = True
 
     def _fit(self, X: Any, is_positive: NDArray[np.bool_]) -> None:
         random = as_generator(self.random_state)
@@ -174,7 +175,8 @@ class WeightedSVMClassifier(PUClassifier):
         C_positive, C_unlabeled = (
             (0.5 / share, 0.5 / (1 - share)) if self.balanced else (1.0, 1.0)
         )  # as class_weight="balanced" of scikit-learn
-        weights = np.where(is_positive, C_positive, C_unlabeled)
+        own = np.ones(len(is_positive)) if self._weights is None else self._weights
+        weights = own * np.where(is_positive, C_positive, C_unlabeled)
         tried = COSTS_LABELED if isinstance(self.C_labeled, str) else (float(self.C_labeled),)
         target = is_positive.astype(float)
         candidates = {C: machine.score_left_out(target, C * weights, folds) for C in tried}
@@ -192,7 +194,7 @@ class WeightedSVMClassifier(PUClassifier):
         self.weights_[self._is_negative] = 0.0
 
         # ... then one in which an unlabeled row counts in part as positive, in part as negative.
-        costs = np.full(len(is_positive), float(self.C))
+        costs = float(self.C) * own
         margins = machine.score_left_out(self.weights_, costs, folds)
         self.sigmoid_ = np.array(platt(margins, self.weights_))
         fitted = machine.fit(self.weights_, costs, np.arange(len(is_positive)))

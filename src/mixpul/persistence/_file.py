@@ -23,7 +23,7 @@ from mixpul._util.tensor_files import Head, checksum, read_head, read_tensors, w
 __all__ = ["FORMAT", "checksum", "open_file", "read_file", "refuse", "write_file"]
 
 # Raise it when a file written by the new code cannot be read by the old; keep reading old ones.
-FORMAT = 2
+FORMAT = 3
 # Portfolios inside portfolios: deeper ones are nobody's.
 MOST_NESTED = 5
 KEY = "mixpul"

@@ -8,7 +8,7 @@ import torch
 from sklearn.base import BaseEstimator
 
 import mixpul
-from mixpul._names import METHODS, MINERS, PRIORS
+from mixpul._names import METHODS, MINERS, PRIORS, STUDENTS
 from mixpul._util.errors import DamagedFile
 from mixpul._util.schema import Anything, Choice, ListOf, MapOf, Record, check_value
 
@@ -26,7 +26,7 @@ __all__ = [
 ]
 
 # The closed lists: a file may name these classes and no others.
-CLASSES = sorted(METHODS.list_class_names())
+CLASSES = sorted([*METHODS.list_class_names(), *STUDENTS.list_class_names()])
 PARTS: dict[str, type[BaseEstimator]] = {
     cls.__name__: cls for cls in (*MINERS.values(), *PRIORS.values())
 }

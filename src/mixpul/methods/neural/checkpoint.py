@@ -150,13 +150,20 @@ class Checkpoint:
         self.optimizer.load_state_dict(self.optimizer.state_dict() | {"state": state})
 
 
-def take_fingerprint(X: Any, is_positive: NDArray[np.bool_], is_negative: NDArray[np.bool_]) -> str:
-    """Hash the labels, and the shape and a thousand rows of `X`."""
+def take_fingerprint(
+    X: Any,
+    is_positive: NDArray[np.bool_],
+    is_negative: NDArray[np.bool_],
+    weights: NDArray[np.float64] | None = None,
+) -> str:
+    """Hash the labels and weights, and the shape and a thousand rows of `X`."""
     digest = hashlib.sha256(f"{X.shape} {X.dtype}".encode())
     digest.update(is_positive.tobytes())
     # Only if there are any: trainings without them keep their fingerprints.
     if is_negative.any():
         digest.update(is_negative.tobytes())
+    if weights is not None:
+        digest.update(weights.tobytes())
     # Enough to tell data sets apart, and quick on large ones.
     some = X[np.linspace(0, X.shape[0] - 1, min(1000, X.shape[0])).astype(int)]
     digest.update((some if isinstance(some, np.ndarray) else some.toarray()).tobytes())

@@ -166,6 +166,8 @@ class NeuralPUClassifier(PUClassifier):
         self.checkpoint = checkpoint
         self.verbose = verbose
 
+    _uses_weights = True  # rows are drawn for batches as often as they weigh
+
     # -- what a method may write ------------------------------------------------------------
 
     def _loss_terms(self, batch: Batch, progress: float) -> dict[str, Tensor]:
@@ -242,6 +244,7 @@ class NeuralPUClassifier(PUClassifier):
             max_steps=self._choose_most_steps(int(is_positive.sum())),
             min_steps=self.min_steps,
             augment=make_augment(self.augment),
+            weights=None if self._weights is None else torch.from_numpy(self._weights),
         )
         return member
 
@@ -414,9 +417,10 @@ class NeuralPUClassifier(PUClassifier):
         sources = [m.batches.mine for m in members if isinstance(m.batches.mine, MinedNegatives)]
         # Where the file lies and what is shown make no difference to the weights.
         own = clone(self).set_params(checkpoint=None, verbose=0)
+        known = (is_positive, self._is_negative, self._weights)
         return Checkpoint(
             self.checkpoint,
-            f"{write_recipe(own)} {take_fingerprint(X, is_positive, self._is_negative)}",
+            f"{write_recipe(own)} {take_fingerprint(X, *known)}",
             nn.ModuleList([nn.ModuleList([member.net for member in members]), *average.nets]),
             optimizer,
             average,
