@@ -5,6 +5,7 @@ import shlex
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -81,7 +82,8 @@ def read_labeled_table(table: str, options: TableOptions, reading: Reading) -> L
         is_negative = find_negatives(frame, options.label, options.negative)
     id_column = options.id_column
     left_out = [*([] if id_column is None else [id_column]), *options.drop]
-    wanted = [*left_out, *options.keep, *options.categorical]
+    kinds = options.list_kinds()
+    wanted = [*left_out, *options.keep, *options.categorical, *chain(*kinds.values())]
     check_present(wanted, list(map(str, data.X.columns)), "The table")
     ids = None if id_column is None else data.X[id_column].tolist()
     for queue in options.verdicts or ():
@@ -90,7 +92,14 @@ def read_labeled_table(table: str, options: TableOptions, reading: Reading) -> L
         *data,
         ids=ids,
         input=TableInput(
-            drop=left_out, keep=list(options.keep), categorical=list(options.categorical)
+            drop=left_out,
+            keep=list(options.keep),
+            categorical=list(options.categorical),
+            number=kinds["number"],
+            category=kinds["category"],
+            date=kinds["date"],
+            text=kinds["text"],
+            date_order=None if options.date_order is None else options.date_order.value,
         ),
         options=options,
         is_negative=is_negative,
@@ -123,6 +132,7 @@ def _check_label_is_not_used(options: TableOptions) -> None:
         "--drop": options.drop,
         "--keep": options.keep,
         "--categorical": options.categorical,
+        **{f"--{kind}": names for kind, names in options.list_kinds().items()},
     }
     for option, names in named.items():
         if options.label in names:

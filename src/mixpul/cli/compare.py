@@ -9,6 +9,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from mixpul._names import METHODS
+from mixpul.cli._columns import describe_columns
 from mixpul.cli._messages import (
     choose_verbosity,
     format_interval,
@@ -63,6 +64,8 @@ def compare(
     check_result_folder(out)
     with speak_warnings():
         data = read_labeled_table(table, options, reading)
+        for sentence in describe_columns(data.input.fit(data.X).report_):
+            note(sentence)
         content = _compare_methods(data, methods, folds, known, seed, out)
     _write(content, table, out)
     if as_json:

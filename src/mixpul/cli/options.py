@@ -20,6 +20,7 @@ import typer
 from mixpul._names import IMAGE_METHODS, IMAGE_NETS, METHODS, PRESETS
 
 __all__ = [
+    "DateOrder",
     "FilledLabel",
     "FitOutputs",
     "ForceOption",
@@ -59,6 +60,14 @@ ImageNet = StrEnum("ImageNet", {name: name for name in IMAGE_NETS})  # type: ign
 Preset = StrEnum("Preset", {name: name for name in PRESETS})  # type: ignore[misc]
 
 
+class DateOrder(StrEnum):
+    """What comes first in a date of three numbers."""
+
+    DAY = "day-first"
+    MONTH = "month-first"
+    YEAR = "year-first"
+
+
 def parse_names(text: str) -> list[str]:
     """Split names at commas; a name that holds a comma goes in double quotes."""
     cells = next(csv.reader([text], skipinitialspace=True), [])
@@ -68,6 +77,13 @@ def parse_names(text: str) -> list[str]:
 def names_option(about: str) -> Any:
     """Declare an option that takes a list of any names."""
     return typer.Option(metavar="A,B", parser=parse_names, help=about)
+
+
+def column_option(about: str) -> Any:
+    """Declare an option that takes the name of one column, and may be given several times."""
+    return typer.Option(
+        metavar="COLUMN", help=f"{about}; may be given several times.", rich_help_panel=COLUMNS
+    )
 
 
 def choices_option(known: Iterable[str]) -> Any:
@@ -154,6 +170,8 @@ def parse_interval(text: str) -> tuple[float, float] | None:
     return low, high
 
 
+COLUMNS = "What columns hold"
+
 # -- single options -------------------------------------------------------------------------
 
 TableArgument = Annotated[
@@ -224,7 +242,26 @@ class TableOptions(NamedTuple):
     id_column: IdOption = None
     drop: Annotated[Any, names_option("Columns to leave out.")] = ""
     keep: Annotated[Any, names_option("Columns to use even if they look like ids.")] = ""
-    categorical: Annotated[Any, names_option("Columns of numbers that stand for categories.")] = ""
+    categorical: Annotated[Any, names_option("The former --category, for a list of columns.")] = ""
+    number: Annotated[list[str] | None, column_option("Column to take as numbers")] = None
+    category: Annotated[
+        list[str] | None, column_option("Column to take as categories, such as codes")
+    ] = None
+    date: Annotated[list[str] | None, column_option("Column to take as dates")] = None
+    text: Annotated[list[str] | None, column_option("Column to take as free text")] = None
+    date_order: Annotated[
+        DateOrder | None,
+        typer.Option(
+            help="How dates such as 04/03/2018 are written; by default each column tells.",
+            rich_help_panel=COLUMNS,
+        ),
+    ] = None
+
+    def list_kinds(self) -> dict[str, list[str]]:
+        """Return the columns that are asked to be something, by what they are to be."""
+        return {
+            kind: list(getattr(self, kind) or ()) for kind in ("number", "category", "date", "text")
+        }
 
 
 class KnownPrior(NamedTuple):

@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple, Self
 
 from mixpul._util.validation import list_values
+from mixpul.tables._cells import convert_cells
 from mixpul.tables.formats import find_delimiter, is_stream, recognise_content, show_name
 from mixpul.tables.names import choose_columns
 
@@ -62,7 +63,6 @@ def read_csv(
 
     head, source = open_text(name, compression)
     delimiter, names = read_header(head, name, style)
-    types = {"number": pa.float64(), "boolean": pa.bool_()}  # text and dates are read as text
     nulls = pa_csv.ConvertOptions().null_values
     settings = {
         "read_options": pa_csv.ReadOptions(
@@ -71,9 +71,8 @@ def read_csv(
         # Cells in quotes may hold line breaks, which Arrow does not expect by default.
         "parse_options": pa_csv.ParseOptions(delimiter=delimiter, newlines_in_values=True),
         "convert_options": pa_csv.ConvertOptions(
-            column_types={
-                str(c): types.get(kind, pa.string()) for c, kind in (kinds or {}).items()
-            },
+            # What they stand for follows below, so that every cell that a fit reads is read again.
+            column_types={str(name): pa.string() for name in kinds or ()},
             include_columns=choose_columns(kinds, names, show_name(name)),
             null_values=[*nulls, *style.missing],
             # Otherwise an empty cell of a text column would be a category of its own.
@@ -85,7 +84,7 @@ def read_csv(
     for field in result.schema:
         if pa.types.is_binary(field.type):  # what pyarrow makes of text that is not UTF-8
             raise UnicodeError(f"column {field.name!r}")
-    return result
+    return convert_cells(result, kinds, names, style.decimal)
 
 
 def open_text(name: str, compression: str | None) -> tuple[bytes, Any]:
