@@ -5,7 +5,7 @@ import shlex
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import chain
+from itertools import combinations
 from pathlib import Path
 from typing import Any
 
@@ -69,6 +69,7 @@ class LabeledTable:
 def read_labeled_table(table: str, options: TableOptions, reading: Reading) -> LabeledTable:
     """Read a table to learn from and take its labels out."""
     _check_label_is_not_used(options)
+    _check_one_kind(options)
     frame = read_table(table, **reading.to_arguments())
     data = split_label(
         frame,
@@ -83,8 +84,13 @@ def read_labeled_table(table: str, options: TableOptions, reading: Reading) -> L
     id_column = options.id_column
     left_out = [*([] if id_column is None else [id_column]), *options.drop]
     kinds = options.list_kinds()
-    wanted = [*left_out, *options.keep, *options.categorical, *chain(*kinds.values())]
-    check_present(wanted, list(map(str, data.X.columns)), "The table")
+    known = list(map(str, data.X.columns))
+    check_present([*left_out, *options.keep, *options.categorical], known, "The table")
+    for kind, names in kinds.items():
+        try:
+            check_present(names, known, f"--{kind}: the table")
+        except ValueError as error:
+            raise typer.BadParameter(str(error)) from None
     ids = None if id_column is None else data.X[id_column].tolist()
     for queue in options.verdicts or ():
         is_negative |= _read_queue(queue, data.is_positive, is_negative, id_column, ids)
@@ -139,6 +145,22 @@ def _check_label_is_not_used(options: TableOptions) -> None:
             raise typer.BadParameter(
                 f"{option} names {options.label!r}, the label column, which is never learned "
                 "from; name another."
+            )
+
+
+def _check_one_kind(options: TableOptions) -> None:
+    """Refuse a column that is to be two things."""
+    asked = {"drop": list(options.drop), "id": [options.id_column], **options.list_kinds()}
+    # The former name of the same.
+    asked["category"] = [*asked["category"], *options.categorical]
+    for one, other in combinations(asked, 2):
+        if both := set(asked[one]) & set(asked[other]) - {None}:
+            # Which has always been allowed: codes that are left out after all.
+            if one in ("drop", "id") and both <= set(options.categorical):
+                continue
+            raise typer.BadParameter(
+                f"Column {min(both)!r} is named by both --{one} and --{other}; it can be one of "
+                "them."
             )
 
 

@@ -58,9 +58,10 @@ def plan_embedding(
     numbers = grams @ matrix
     centre = weight @ numbers
     scale = np.sqrt(weight @ (numbers - centre) ** 2)
-    # One scale for all: a direction in which texts differ less counts less.
-    matrix = matrix / (np.sqrt((scale**2).mean()) or 1.0)
-    centre = centre / (np.sqrt((scale**2).mean()) or 1.0)
+    # One scale for all: together they count as much as one number, and a direction in which texts
+    # differ less counts less.
+    whole = float(np.sqrt((scale**2).sum())) or 1.0
+    matrix, centre = matrix / whole, centre / whole
     return {
         "size": matrix.shape[1],
         "buckets": N_BUCKETS,

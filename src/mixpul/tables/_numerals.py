@@ -213,9 +213,9 @@ def find_numeral_style(counts: Mapping[str, int]) -> dict[str, Any]:
     elif not votes["."] and votes["?."] and not votes["?,"] and marks["money"]:
         # Nobody writes money with three decimals.
         style["decimal"] = ","
-    if not (votes["."] or votes[","]) and (votes["?,"] or votes["?."]):
-        style["assumed"] = True
-    style["grouped"] = bool(votes["?,"] or votes["?."]) and bool(style.get("assumed"))
+    # Three digits behind a sign may be thousands or decimals, if no cell tells.
+    grouping = "?," if style["decimal"] == "." else "?."
+    style["assumed"] = bool(votes[grouping]) and not (votes["."] or votes[","])
     common = next((mark for mark, _ in marks.most_common() if mark), "")
     if common:
         style["units"] = _convert_units(common, marks, spaced)
@@ -291,7 +291,7 @@ def say_numerals(style: Mapping[str, Any]) -> str:
     words = words or "numbers written as text"
     if style["decimal"] == ",":
         words += ", decimal commas"
-    if style.get("assumed"):
+    if style["assumed"]:
         sign = "commas" if style["decimal"] == "." else "points"
-        words += f", {sign} taken for thousands separators" if style["grouped"] else ""
+        words += f", {sign} taken for thousands separators"
     return words
