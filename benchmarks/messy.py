@@ -218,10 +218,12 @@ def make_claims(random: np.random.Generator, n_rows: int = 3000) -> Pair:
         ]
         remarks.append(" ".join(random.permutation(words)))
     dates = pd.Timestamp("2018-01-01") + pd.to_timedelta(days, "D")
+    # Whoever cleans by hand does not know yet which words tell.
+    said = [set(remark.split()) for remark in remarks]
     clean = pd.DataFrame(
         {"amount": amount.round(2), "opened": dates, "talk": minutes, "share": share.round(2),
-         "member": member, "coast": is_coast}
-        | {word: own for word, own in zip(TELLING, has_word.T, strict=True)}
+         "member": member, "place": pd.Categorical(place)}
+        | {word: [word in own for own in said] for word in (*NEUTRAL, *TELLING)}
     )  # fmt: skip
     messy = pd.DataFrame(
         {"claim": [f"C{k:07d}" for k in random.permutation(n_rows)],

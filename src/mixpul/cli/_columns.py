@@ -26,9 +26,9 @@ def describe_columns(report: Iterable[Mapping[str, Any]]) -> list[str]:
     for entry in report:
         # Model files of earlier versions do not have these entries.
         if not entry["used"]:
-            said.setdefault((f" left out: {entry['note']}", entry.get("kept_by")), []).append(
-                entry["column"]
-            )
+            note = entry["note"]
+            words = f" {note}" if note.startswith("left out") else f" left out: {note}"
+            said.setdefault((words, entry.get("kept_by")), []).append(entry["column"])
         elif entry.get("read_as"):
             said.setdefault((f": {entry['read_as']}", None), []).append(entry["column"])
     sentences = []
@@ -36,4 +36,4 @@ def describe_columns(report: Iterable[Mapping[str, Any]]) -> list[str]:
         way_out = f"; --{kept_by} {shlex.quote(names[0])} keeps it" if kept_by else ""
         sentences.append(f"{', '.join(names)}{words}{way_out}.")
     # What is lost matters more than how the rest was read.
-    return sorted(sentences, key=lambda sentence: " left out: " in sentence)
+    return sorted(sentences, key=lambda sentence: " left out" in sentence)

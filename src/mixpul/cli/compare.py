@@ -64,14 +64,14 @@ def compare(
     check_result_folder(out)
     with speak_warnings():
         data = read_labeled_table(table, options, reading)
-        for sentence in describe_columns(data.input.fit(data.X).report_):
-            note(sentence)
         content = _compare_methods(data, methods, folds, known, seed, out)
     _write(content, table, out)
     if as_json:
         print_json(content)
     else:
         _show(content)
+        for sentence in describe_columns(data.input.fit(data.X).report_):
+            say(escape(sentence))
         say(f"Page: {escape(str(out / 'comparison.html'))}")
         if content["recommended"]:
             words = ["fit", table, *_repeat_options(options, reading, known)]

@@ -11,7 +11,6 @@ from mixpul.cli._columns import describe_columns
 from mixpul.cli._messages import (
     choose_verbosity,
     format_interval,
-    note,
     print_json,
     say,
     speak_warnings,
@@ -48,8 +47,6 @@ def prior(
     with speak_warnings():
         data = read_labeled_table(table, options, reading)
         rows = data.input.fit_transform(data.X)
-        for sentence in describe_columns(data.input.report_):
-            note(sentence)
         estimates = _estimate(estimators, rows, data.is_positive, seed)
     done = {name: entry for name, entry in estimates.items() if "failure" not in entry}
     if not done:
@@ -64,6 +61,8 @@ def prior(
         print_json(content)
     else:
         _show(content)
+        for sentence in describe_columns(data.input.report_):
+            say(escape(sentence))
 
 
 def _estimate(

@@ -33,7 +33,7 @@ ROWS_OF_A_CATEGORY = 10
 MUCH_COVER, LEAST_COVER = 0.9, 0.1
 LEAST_RARE = 10  # so many others make it worth while
 # Numbers that a category and a free text become.
-N_OF_CATEGORY, N_OF_TEXT = 8, 16
+N_OF_CATEGORY, N_OF_TEXT = 4, 8
 # Categories whose number of rows is kept.
 MOST_COUNTED = 2_000
 # Beyond this, squares would not be finite; larger numbers are taken for it.
