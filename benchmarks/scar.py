@@ -7,9 +7,9 @@ second pair of seeds also 10 and 3 times as often on one side of a column (anoth
 seed), 60 or 200 of them but never more than two fifths. Prints how often the check "random draw of
 positives" names a column that does not decide on labels, and how often the one that does. For
 biased labels it also prints the errors of the class prior and of the AUC, plain and with the
-remedies: the prior by the two sides of the column (`prior_by_subtype`) or by clusters, and a
-logistic regression with `propensity_weights`. Scores are those of a portfolio of one logistic
-regression, which is fast.
+remedies: the prior by the two sides of the column (`prior_by_subtype`) or by clusters, and our own
+methods, logistic regression and trees, with `sample_weight` by `propensity_weights`. Scores are
+those of a portfolio of one logistic regression, which is fast.
 
 Settings were chosen with seeds from 1000 on, and the limit of 3 to 1 after a look at the seeds 0 to
 7. Results are in benchmarks/results/scar.jsonl, one line for each draw; a run that was stopped goes
@@ -26,14 +26,14 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from sklearn.linear_model import LogisticRegression
+from sklearn.base import clone
 from sklearn.metrics import roc_auc_score
 
 import messy
-from mixpul import AutoPUClassifier, __version__
+from mixpul import AutoPUClassifier, BaggingPUClassifier, LogisticPUClassifier, __version__
 from mixpul.assess.checks.label_odds import compare_sides
 from mixpul.assess.importance import score_shuffled
-from mixpul.assess.out_of_fold import score_out_of_fold
+from mixpul.assess.out_of_fold import cross_validate, score_out_of_fold
 from mixpul.priors import dedpul, find_subtypes, prior_by_subtype, propensity_weights
 from mixpul.tables import TableInput
 
@@ -41,6 +41,10 @@ RESULTS = Path(__file__).parent / "results" / "scar.jsonl"
 TABLES = (*messy.MESSY, *messy.DEVELOPMENT, *messy.BUNDLED)
 FAVOURS = (1, 10, 3)
 LABELED = (60, 200)
+METHODS: dict[str, Any] = {
+    "logistic regression": LogisticPUClassifier(C=0.1),
+    "trees": BaggingPUClassifier(n_estimators=100),
+}
 
 
 def main() -> None:
@@ -132,13 +136,13 @@ def measure_remedies(
         "plain": dedpul(scores[labeled], scores[~labeled]),
         "by_side": None,
         "by_cluster": None,
-        "auc": score_logistic(rows, truth, labeled, np.ones(len(rows)), fitted.folds),
+        "auc": score_methods(rows, truth, labeled, None, fitted.folds, seed),
         "auc_weighted": None,
     }
     try:
         found["by_side"], parts = prior_by_subtype(scores, labeled, side)
         weights = propensity_weights(labeled, side, parts)
-        found["auc_weighted"] = score_logistic(rows, truth, labeled, weights, fitted.folds)
+        found["auc_weighted"] = score_methods(rows, truth, labeled, weights, fitted.folds, seed)
         clusters = find_subtypes(rows, labeled, 3, random_state=seed)
         found["by_cluster"], _ = prior_by_subtype(scores, labeled, clusters)
     except ValueError:
@@ -146,17 +150,21 @@ def measure_remedies(
     return found
 
 
-def score_logistic(
-    rows: np.ndarray, truth: np.ndarray, labeled: np.ndarray, weights: np.ndarray, folds: np.ndarray
-) -> float:
-    """Return the AUC against the truth of a weighted logistic regression, out of fold."""
-    scores = np.empty(len(rows))
-    for fold in range(int(folds.max()) + 1):
-        seen = folds != fold
-        model = LogisticRegression(C=0.1, class_weight="balanced", max_iter=500)
-        model.fit(rows[seen], labeled[seen], sample_weight=weights[seen])
-        scores[~seen] = model.decision_function(rows[~seen])
-    return float(roc_auc_score(truth, scores))
+def score_methods(
+    rows: np.ndarray,
+    truth: np.ndarray,
+    labeled: np.ndarray,
+    weights: np.ndarray | None,
+    folds: np.ndarray,
+    seed: int,
+) -> dict[str, float]:
+    """Return the AUC against the truth, out of fold, of methods that perhaps weigh rows."""
+    aucs = {}
+    for name, model in METHODS.items():
+        seeded = clone(model).set_params(random_state=seed)
+        scores, _ = cross_validate(seeded, rows, labeled, folds, sample_weight=weights)
+        aucs[name] = float(roc_auc_score(truth, scores))
+    return aucs
 
 
 def write_report(done: list[dict[str, Any]]) -> str:
@@ -165,6 +173,15 @@ def write_report(done: list[dict[str, Any]]) -> str:
     by_kind = defaultdict(list)
     for one in done:
         by_kind[one["favour"], 100 * (one["labeled"] > 100)].append(one)
+    unbiased = [one for one in done if one["favour"] == 1]
+    for title, tables in (
+        ("messy and development", TABLES[: -len(messy.BUNDLED)]),
+        ("all", TABLES),
+    ):
+        own = [one for one in unbiased if one["table"] in tables]
+        lines.append(
+            f"false alarms, {title} tables: {sum(bool(one['named']) for one in own)} of {len(own)}"
+        )
     for (favour, many), own in sorted(by_kind.items()):
         how = "at random" if favour == 1 else f"{favour} to 1 by a column"
         wrong = sum(bool(set(one["named"]) - {one["column"]}) for one in own)
@@ -182,12 +199,15 @@ def write_report(done: list[dict[str, Any]]) -> str:
                 f"  prior {key}: mean error {np.mean(errors):+.3f}, "
                 f"absolute {np.mean(np.abs(errors)):.3f} ({len(some)} draws)"
             )
-        gain = [one["auc_weighted"] - one["auc"] for one in own]
-        lines.append(
-            f"  AUC with weights {np.mean([one['auc_weighted'] for one in own]):.3f}, without "
-            f"{np.mean([one['auc'] for one in own]):.3f}; gain {np.mean(gain):+.4f} "
-            f"+- {np.std(gain, ddof=1) / np.sqrt(len(gain)):.4f}"
-        )
+        for name in METHODS:
+            plain, weighed = (
+                np.array([one[key][name] for one in own]) for key in ("auc", "auc_weighted")
+            )
+            gain = weighed - plain
+            lines.append(
+                f"  AUC of {name} with weights {weighed.mean():.3f}, without {plain.mean():.3f}; "
+                f"gain {gain.mean():+.4f} +- {gain.std(ddof=1) / np.sqrt(len(gain)):.4f}"
+            )
     return "\n".join(lines)
 
 

@@ -900,7 +900,7 @@ def test_positives_of_one_kind_labeled_more_often_are_noticed(favour, words):
     ).groups()
     assert 6 <= int(number) <= 16
     assert found == words
-    assert "propensity_weights with 'north'" in check["text"]
+    assert "propensity=['north']" in check["text"]
 
 
 def test_a_column_that_tells_of_the_class_is_not_mistaken_for_one_that_decides_on_labels():

@@ -4,6 +4,7 @@ import warnings
 
 import numpy as np
 import pytest
+from scipy import sparse
 from sklearn.pipeline import make_pipeline
 
 from mixpul import (
@@ -15,6 +16,7 @@ from mixpul import (
     load,
     save,
 )
+from mixpul._util.arrays import has_repeats
 from mixpul.assess import assess
 from mixpul.metrics import calibration_error, learn_density_ratio, to_probabilities
 from mixpul.metrics.calibration import density_ratio
@@ -47,6 +49,35 @@ def test_probabilities_by_hand():
     )
     # The highest would be 1.2; what is beyond 1 goes to the others: (1.8 - 1) * (.2, .8) / 1.
     np.testing.assert_allclose(to_probabilities([-1, 0, 1], table, 0.6), [0.16, 0.64, 1.0])
+
+
+def test_a_sigmoid_smooths_what_few_positives_say():
+    errors = {False: [], True: []}
+    for seed in range(10):
+        labeled, scores, _ = make_mixture(n_positive=50, n_unlabeled=2000, seed=seed)
+        table = learn_density_ratio(labeled, scores)
+        # Of two normal distributions with one spread the probability is a sigmoid of the score.
+        exact = 1 / (1 + np.exp(-2.0 * scores + 2.0 - np.log(0.3 / 0.7)))
+        for smooth, own in errors.items():
+            found = to_probabilities(scores[~labeled], table, 0.3, smooth=smooth)
+            assert found.mean() == pytest.approx(0.3, abs=0.01)
+            own.append(np.abs(found - exact[~labeled]).mean())
+    assert np.mean(errors[True]) < 0.7 * np.mean(errors[False])
+
+
+def test_a_sigmoid_that_does_not_fit_is_not_used():
+    # No class at all in the upper half beyond a share of one half: far from a sigmoid.
+    table = np.stack([np.linspace(-3, 3, 200), np.repeat([0.0, 2.0], 100)])
+    found, smooth = (to_probabilities([-2.5, 2.5], table, 0.3, smooth=s) for s in (False, True))
+    np.testing.assert_allclose(found, [0.0, 0.6])
+    np.testing.assert_allclose(smooth, found)
+
+
+def test_rows_that_come_again_and_again_are_noticed():
+    random = np.random.default_rng(0)
+    assert has_repeats(random.integers(2, size=(3000, 4)).astype(np.float32))
+    assert not has_repeats(random.normal(size=(3000, 4)).astype(np.float32))
+    assert not has_repeats(sparse.csr_matrix(random.normal(size=(3000, 4))))
 
 
 def test_the_calibration_error_by_hand():

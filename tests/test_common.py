@@ -46,9 +46,13 @@ ESTIMATORS = [METHODS[name](**params) for name in METHODS for params in CHEAP.ge
     "ignore:BBEPrior estimates a prior",  # of 0, where no unlabeled row is positive
     "ignore:The data contradict prior",  # or fewer than the .2 that is given
     "ignore:The PU-AUC risk has no minimum",  # with labels at random, and a prior near 1
+    "ignore:.* cannot use sample_weight",  # said by methods that cannot
 )
 @parametrize_with_checks(ESTIMATORS)
 def test_scikit_learn_checks(estimator, check):
+    if check.func.__name__.startswith("check_sample_weight_equivalence"):
+        # A row that is there twice is in two folds and weakens the penalty; weights do neither.
+        pytest.xfail("Weights are relative: only their ratios within a kind of rows count.")
     check(estimator)
 
 

@@ -146,6 +146,8 @@ class PUBatches:
     max_steps, min_steps : int, optional
     augment : callable (rows, generator) -> rows, optional
         Changes the rows of a batch, each in its own way.
+    weights : Tensor of shape (n,), optional
+        How often each row is drawn, beside others of its pool.
     """
 
     def __init__(
@@ -160,7 +162,9 @@ class PUBatches:
         max_steps: int | None = None,
         min_steps: int | None = None,
         augment: Augment | None = None,
+        weights: Tensor | None = None,
     ) -> None:
+        self.weights = weights
         self.rows, self.positive, self.unlabeled, self.mine = rows, positive, unlabeled, mine
         self.generator, self.augment = generator, augment
         self.batch_size = min(batch_size, len(unlabeled))
@@ -195,6 +199,10 @@ class PUBatches:
 
     def _shuffle(self, pool: Tensor, length: int) -> Tensor:
         """Return row numbers of `pool`, again and again in new orders, `length` in all."""
+        if self.weights is not None:
+            own = self.weights[pool]
+            if (own != own[0]).any():
+                return pool[self._draw_by_weight(own, length)]
         rounds = -(-length // len(pool))
         if rounds == 1:
             order = torch.randperm(len(pool), generator=self.generator)
@@ -202,6 +210,18 @@ class PUBatches:
             # Sorting noise makes all permutations in one call.
             order = torch.rand(rounds, len(pool), generator=self.generator).argsort(1).flatten()
         return pool[order[:length]]
+
+    def _draw_by_weight(self, weights: Tensor, length: int) -> Tensor:
+        """Draw `length` places in random order, each as often as its weight asks for.
+
+        Systematic: the number of times differs from what is asked for by less than 1.
+        """
+        ends = weights.double().cumsum(0)
+        start = torch.rand(1, generator=self.generator, dtype=torch.float64)
+        points = (torch.arange(length) + start) / length * ends[-1]
+        # Rounding may put the last point at the very end.
+        places = torch.searchsorted(ends, points, right=True).clamp(max=int(weights.nonzero()[-1]))
+        return places[torch.randperm(length, generator=self.generator)]
 
 
 def as_rows(X: Any, device: torch.device) -> Rows:

@@ -8,9 +8,11 @@ from numpy.typing import DTypeLike, NDArray
 from scipy import sparse
 from sklearn.utils import gen_batches
 
-__all__ = ["dense_blocks", "dense_rows", "flatten_rows"]
+__all__ = ["dense_blocks", "dense_rows", "flatten_rows", "has_repeats"]
 
 ROWS_PER_BLOCK = 4096
+# Enough to see whether rows repeat.
+N_LOOKED_AT = 1000
 
 
 def flatten_rows(X: Any, dtype: DTypeLike | None = None) -> Any:
@@ -35,3 +37,11 @@ def dense_blocks(X: Any) -> Iterator[tuple[slice, NDArray[np.float64]]]:
     """Yield some thousand rows at a time with their place: a sparse matrix never becomes dense."""
     for block in gen_batches(X.shape[0], ROWS_PER_BLOCK):
         yield block, dense_rows(X[block])
+
+
+def has_repeats(X: Any) -> bool:
+    """Whether rows come again and again, as in a table of a few categories: half of a thousand."""
+    n = X.shape[0]
+    some = X[np.linspace(0, n - 1, min(n, N_LOOKED_AT)).astype(int)]
+    rows = some.toarray() if sparse.issparse(some) else some
+    return len({row.tobytes() for row in rows}) < len(rows) / 2

@@ -26,6 +26,7 @@ __all__ = [
     "check_negative",
     "check_no_text",
     "check_scores",
+    "check_weights",
     "list_values",
     "name_columns",
     "split_labels",
@@ -104,6 +105,46 @@ def check_negative(negative: ArrayLike | None, is_positive: NDArray[np.bool_]) -
             "negative; an ordinary classifier learns from such rows."
         )
     return mask
+
+
+def check_weights(
+    sample_weight: ArrayLike | None, is_positive: NDArray[np.bool_], is_negative: NDArray[np.bool_]
+) -> NDArray[np.float64] | None:
+    """Return weights with a mean of 1 in each kind of rows; None if each kind has equal ones.
+
+    The kinds are labeled positives, verified negatives and unlabeled rows: how much one kind counts
+    beside another is up to the method.
+    """
+    if sample_weight is None:
+        return None
+    weights: NDArray[np.float64] = np.asarray(sample_weight, dtype=np.float64)
+    if weights.ndim == 0:  # one number for all rows
+        weights = np.full(len(is_positive), float(weights))
+    if weights.shape != is_positive.shape:
+        raise ValueError(
+            f"sample_weight must have one entry for each of the {len(is_positive)} rows; got an "
+            f"array of shape {weights.shape}."
+        )
+    if not (np.isfinite(weights) & (weights >= 0)).all():
+        raise ValueError("sample_weight must hold finite numbers that are not negative.")
+    kinds = {
+        "labeled positive": is_positive,
+        "unlabeled row": ~is_positive & ~is_negative,
+        "verified negative": is_negative,
+    }
+    if all(np.ptp(weights[kind]) == 0 for kind in kinds.values() if kind.any()) and weights.all():
+        return None
+    relative = np.ones(len(weights))
+    for name, kind in kinds.items():
+        if not kind.any():
+            continue
+        if not weights[kind].any():
+            raise ValueError(
+                "PU learning needs rows of both classes, labeled positive and unlabeled, but the "
+                f"sample_weight of every {name} is zero; give some of them a weight above zero."
+            )
+        relative[kind] = weights[kind] / weights[kind].mean()
+    return relative
 
 
 def _doubt_larger(values: NDArray) -> str | None:

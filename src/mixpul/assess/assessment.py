@@ -1,10 +1,12 @@
 """How good a method is on a user's own PU data."""
 
 import datetime
+import os
 import platform
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields
+from importlib import import_module
 from importlib.metadata import version as find_version
 from typing import Any, NamedTuple
 
@@ -14,16 +16,16 @@ from sklearn.base import BaseEstimator
 from sklearn.pipeline import Pipeline
 
 from mixpul import __version__
+from mixpul._util.files import write_whole
 from mixpul._util.json_values import to_plain
 from mixpul._util.progress import progress_bar
-from mixpul._util.validation import check_negative, split_labels
 from mixpul.assess._warnings import record_warnings
-from mixpul.assess.checks import Check, run_checks
+from mixpul.assess.checks import Check, Remedy, run_checks
 from mixpul.assess.claims import Claims, make_claims
-from mixpul.assess.models import hand_on_prior, list_networks, write_settings
+from mixpul.assess.models import list_networks, write_settings
 from mixpul.assess.out_of_fold import N_FOLDS, OutOfFold, fit_on_all_rows, score_out_of_fold
-from mixpul.assess.priors import check_given_prior
-from mixpul.assess.rows import Rows, check_rows, prepare_rows
+from mixpul.assess.preparing import Prepared, prepare_fit
+from mixpul.assess.rows import Rows
 from mixpul.assess.source import Source
 from mixpul.assess.thresholds import compute_histogram
 from mixpul.base import PUClassifier
@@ -48,7 +50,9 @@ class Assessment:
     data : dict
         The source, numbers of rows, and what became of each column. ``"unit"`` is what a row is
         called: ``"row"`` or ``"image"``. ``"negatives"`` counts verified negatives, which are not
-        among the ``"unlabeled"`` rows.
+        among the ``"unlabeled"`` rows. ``"weighed"`` says whether rows had different weights.
+        ``"propensity"`` has the columns by which labeled positives were weighed, and the kinds of
+        rows with their weights, or is None.
     method, settings, seed, folds
         How the scores came about.
     pu_auc : Estimate
@@ -121,6 +125,16 @@ class Assessment:
         names = [field.name for field in fields(self) if field.name not in ("model", "scores")]
         return {name: to_plain(getattr(self, name)) for name in names}
 
+    def to_html(self, path: str | os.PathLike | None = None) -> str:
+        """Return the report as one HTML page that loads nothing; with a path, write it there."""
+        page = _import_pages().render_fit_page(self.to_dict())
+        if path is not None:
+            write_whole(path, page.encode())
+        return page
+
+    def _repr_html_(self) -> str:
+        return _import_pages().render_fit_summary(self.to_dict())
+
 
 def assess(
     model: str | BaseEstimator | None,
@@ -136,6 +150,9 @@ def assess(
     verbose: int = 0,
     on_fitted: Callable[[Any], None] | None = None,
     negative: ArrayLike | None = None,
+    n_jobs: int | None = None,
+    sample_weight: ArrayLike | None = None,
+    propensity: Sequence[str] = (),
 ) -> Assessment:
     """Fit a method on all rows, and judge it by rows left out of training.
 
@@ -178,6 +195,14 @@ def assess(
     negative : array-like of bool of shape (n,), optional
         Verified negatives, which the method learns from if it can. Every figure compares positives
         with unlabeled rows, as without them: rows that were looked at are seldom a random draw.
+    n_jobs : int or None, default=None
+        How many folds are fitted at a time; -1 is all cores. The figures do not depend on it.
+    sample_weight : array-like of shape (n,), optional
+        How much each row counts among those of its kind when the method learns, if it can use
+        that. The figures count all rows the same.
+    propensity : sequence of str, default=()
+        Columns that decide which positives get labeled. Labeled positives then weigh the more, the
+        rarer their kind is labeled: `mixpul.priors.propensity_weights`.
 
     Returns
     -------
@@ -197,23 +222,22 @@ def assess(
     start = time.perf_counter()
     source = source or Source()
     known: dict[str, Any] = {"prior": prior, "prior_interval": prior_interval}
-    # Before anything is fitted: a wrong number should not cost the time of a fit.
-    check_given_prior(prior, prior_interval)
+    weighing: dict[str, Any] = {"sample_weight": sample_weight, "propensity": propensity}
     with record_warnings() as raised:
-        _, labeled = split_labels(is_positive)
-        rows = prepare_rows(model, X, labeled, random_state)
-        is_negative = check_negative(negative, labeled)
-        check_rows(labeled[~is_negative], labeled[~is_negative])
-        hand_on_prior(rows.classifier, prior, prior_interval)
-        whole = _learn(rows, labeled, is_negative, n_folds, random_state, verbose, on_fitted)
-        rows, labeled, fitted, ids = _leave_out(is_negative, rows, labeled, whole, ids)
-        judged = _judge(rows, labeled, fitted, known, random_state, verbose)
+        # Whatever can be refused is, before anything is fitted.
+        ready = prepare_fit(
+            model, X, is_positive, negative=negative, seed=random_state, **known, **weighing
+        )
+        whole = _learn(ready, n_folds, random_state, verbose, on_fitted, n_jobs)
+        rows, labeled, fitted, ids = _leave_out(ready, whole, ids)
+        remedy = Remedy(source.command, propensity)
+        judged = _judge(rows, labeled, fitted, known, remedy, random_state, verbose)
     _enable_probabilities(fitted, labeled, judged.claims.prior)
     top, bottom = rows.list_extremes(labeled, fitted, ids, judged.importance)
     return Assessment(
         model=rows.model,
         scores=whole.shares,
-        data=_describe_data(rows, labeled, int(is_negative.sum()), source),
+        data=_describe_data(rows, labeled, ready, source),
         seed=random_state,
         folds=int(fitted.folds.max()) + 1,
         thresholds=judged.claims.curves,
@@ -229,33 +253,35 @@ def assess(
     )
 
 
+def _import_pages() -> Any:
+    # Pages are made of assessments, so they stand above; a notebook asks for one from here.
+    return import_module("mixpul.pages")
+
+
 def _learn(
-    rows: Rows,
-    is_positive: NDArray[np.bool_],
-    is_negative: NDArray[np.bool_],
+    ready: Prepared,
     n_folds: int,
     seed: int,
     verbose: int,
     on_fitted: Callable[[Any], None] | None,
+    n_jobs: int | None,
 ) -> OutOfFold:
     """Fit the classifier on all rows, and find the scores of rows left out."""
-    verified = is_negative if is_negative.any() else None
-    fit_on_all_rows(rows.classifier, rows.values, is_positive, verbose, verified)
+    rows, is_positive = ready.rows, ready.is_positive
+    known = (ready.is_negative if ready.is_negative.any() else None, ready.weights)
+    fit_on_all_rows(rows.classifier, rows.values, is_positive, verbose, *known)
     if on_fitted is not None:
         on_fitted(rows.model)
     return score_out_of_fold(
-        rows.classifier, rows.values, is_positive, n_folds, seed, verbose, verified
+        rows.classifier, rows.values, is_positive, n_folds, seed, verbose, *known, n_jobs
     )
 
 
 def _leave_out(
-    is_negative: NDArray[np.bool_],
-    rows: Rows,
-    is_positive: NDArray[np.bool_],
-    fitted: OutOfFold,
-    ids: Sequence[Any] | None,
+    ready: Prepared, fitted: OutOfFold, ids: Sequence[Any] | None
 ) -> tuple[Rows, NDArray[np.bool_], OutOfFold, Sequence[Any] | None]:
     """Return the same without verified negatives, which would bias every figure."""
+    rows, is_positive, is_negative = ready.rows, ready.is_positive, ready.is_negative
     if not is_negative.any():
         return rows, is_positive, fitted, ids
     others = np.flatnonzero(~is_negative)
@@ -284,7 +310,7 @@ class _Judged(NamedTuple):
 
 def _judge(
     rows: Rows, is_positive: NDArray[np.bool_], fitted: OutOfFold, known: dict[str, Any],
-    seed: int, verbose: int,
+    remedy: Remedy, seed: int, verbose: int,
 ) -> _Judged:  # fmt: skip
     # One generator for all: the order of the draws is part of what a seed means.
     random = np.random.default_rng(seed)
@@ -292,7 +318,7 @@ def _judge(
         claims = make_claims(is_positive, fitted.scores, **known)
         advance({})
         evidence = rows.gather_evidence(is_positive, fitted, random, advance)
-        checks = run_checks(is_positive, fitted, claims.prior, evidence, rows.unit)
+        checks = run_checks(is_positive, fitted, claims.prior, evidence, rows.unit, remedy)
         advance({})
     return _Judged(
         claims=claims,
@@ -317,14 +343,17 @@ def _describe_method(classifier: Any) -> dict[str, Any]:
 
 
 def _describe_data(
-    rows: Rows, is_positive: NDArray[np.bool_], n_negative: int, source: Source
+    rows: Rows, is_positive: NDArray[np.bool_], ready: Prepared, source: Source
 ) -> dict[str, Any]:
+    n_negative = int(ready.is_negative.sum())
     return {
         "source": source.name,
         "rows": len(is_positive) + n_negative,
         "positives": int(is_positive.sum()),
         "unlabeled": int((~is_positive).sum()),
         "negatives": n_negative,
+        "weighed": ready.weights is not None,
+        "propensity": None if ready.propensity is None else ready.propensity.to_dict(),
         **rows.describe(source),
         "fingerprint": source.fingerprint,
     }

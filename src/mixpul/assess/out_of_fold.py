@@ -64,16 +64,24 @@ def fit_on_all_rows(
     is_positive: NDArray[np.bool_],
     verbose: int,
     is_negative: NDArray[np.bool_] | None = None,
+    weights: NDArray[np.float64] | None = None,
 ) -> None:
     """Fit a classifier in place; if it can show its progress, it does so by `verbose`."""
     params = classifier.get_params()
     if "verbose" in params:
         classifier.set_params(verbose=verbose)
-    more = {} if is_negative is None else {"negative": is_negative}
-    classifier.fit(rows, is_positive.astype(int), **more)
+    classifier.fit(rows, is_positive.astype(int), **_name_arguments(is_negative, weights))
     if "verbose" in params:
         # How loud this fit was is not a setting of the model to keep.
         classifier.set_params(verbose=params["verbose"])
+
+
+def _name_arguments(
+    is_negative: NDArray[np.bool_] | None, weights: NDArray[np.float64] | None
+) -> dict[str, Any]:
+    """Return what there is as arguments of `fit`."""
+    known = {"negative": is_negative, "sample_weight": weights}
+    return {name: array for name, array in known.items() if array is not None}
 
 
 def score_out_of_fold(
@@ -84,11 +92,13 @@ def score_out_of_fold(
     seed: int,
     verbose: int,
     is_negative: NDArray[np.bool_] | None = None,
+    weights: NDArray[np.float64] | None = None,
+    n_jobs: int | None = None,
 ) -> OutOfFold:
     """Return the out-of-fold scores that a fitted classifier has, or fit one copy per fold."""
     # Some classifiers come with scores of rows by fits that have not seen them.
     if hasattr(classifier, "oof_scores_"):
-        scorers = _list_own_scorers(classifier)
+        scorers = classifier._list_left_out_scorers()
         return OutOfFold(classifier, classifier.oof_scores_, classifier.oof_folds_, scorers)
     folds = number_folds(is_positive, n_folds, seed, is_negative)
     with progress_bar(int(folds.max()) + 1, type(classifier).__name__, verbose, "folds") as advance:
@@ -97,23 +107,12 @@ def score_out_of_fold(
             rows,
             is_positive.astype(int),
             folds,
-            negative=is_negative,
             advance=advance,
+            n_jobs=n_jobs,
+            **_name_arguments(is_negative, weights),
         )
     scorers = [_ignore_places(part.decision_function) for part in parts]
     return OutOfFold(classifier, scores.astype(np.float32), folds, scorers)
-
-
-def _list_own_scorers(classifier: Any) -> list[Scorer]:
-    """Return a scorer for each fold of a classifier that has out-of-fold scores."""
-    if hasattr(classifier, "make_fold_scorers"):
-        return [_ignore_places(score) for score in classifier.make_fold_scorers()]
-
-    def make_scorer(fold: int) -> Scorer:
-        # Trees score a row by those of them that have not seen it, hence its place in the fit.
-        return lambda rows, places: classifier.score_left_out(rows, fold, places)
-
-    return [make_scorer(fold) for fold in range(int(classifier.oof_folds_.max()) + 1)]
 
 
 def _ignore_places(score: Callable[[NDArray], NDArray]) -> Scorer:

@@ -10,13 +10,16 @@ from mixpul.assess.intervals import LEVEL
 from mixpul.metrics.checks import check_prior_range
 from mixpul.priors import bbe, dedpul, largest_prior
 
-__all__ = ["Interval", "check_given_prior", "estimate_priors"]
+__all__ = ["SURE", "Interval", "check_given_prior", "estimate_priors", "refuse_impossible"]
 
 Interval = tuple[float, float]
 
 # Read from MixPUL's out-of-fold scores on three data sets (18 draws, seeds from 1000), DEDPUL was
 # off by .03 on average and BBE by .05, mostly upward.
 USED_PRIOR = "dedpul"
+# The confidence at which a given prior is refused before the fit, by a simple method: stricter,
+# because the scores of the fit are asked as well.
+SURE = 0.995
 
 
 def estimate_priors(
@@ -69,7 +72,7 @@ def estimate_priors(
         value = float(np.clip(min(estimates[USED_PRIOR], upper), one_row, 1 - one_row))
         return _describe(value, upper, "estimated", None, estimates)
     value, ends = given
-    _refuse_impossible(value, upper)
+    refuse_impossible(value, upper)
     if ends is not None:
         ends = (ends[0], min(ends[1], upper))
     return _describe(value, upper, "given", ends, estimates)
@@ -105,12 +108,13 @@ def check_given_prior(
     return value, (low, high)
 
 
-def _refuse_impossible(prior: float, upper: float) -> None:
+def refuse_impossible(prior: float, upper: float, level: float = LEVEL) -> None:
+    """Refuse a class prior above its upper limit, which holds with the confidence `level`."""
     if prior > upper:
         raise MixpulError(
-            f"These rows speak against a class prior of {prior:.3g}: with {LEVEL:.0%} confidence "
-            f"at most {upper:.3g} of the unlabeled rows are positive, if the labeled positives are "
-            "a random draw of all positives; give a smaller prior, or none."
+            f"These rows speak against a class prior of {prior:.3g}: with {100 * level:g} % "
+            f"confidence at most {upper:.3g} of the unlabeled rows are positive, if the labeled "
+            "positives are a random draw of all positives; give a smaller prior, or none."
         )
 
 

@@ -14,6 +14,7 @@ from mixpul._util.errors import MixpulError
 from mixpul.assess.evidence import TableEvidence, gather_evidence
 from mixpul.assess.models import choose_image_classifier, choose_pipeline
 from mixpul.assess.out_of_fold import OutOfFold
+from mixpul.assess.propensity import Propensity, weigh_by_columns
 from mixpul.assess.source import Source
 from mixpul.assess.top_rows import list_rows, sort_unlabeled, write_cells
 from mixpul.base import PUClassifier
@@ -63,6 +64,8 @@ class Rows(ABC):
     classifier : PUClassifier
     model : Pipeline or PUClassifier
         What a user keeps: the classifier with whatever prepares its rows.
+    has_columns : bool
+        Whether they are rows of a table.
     n_steps : int
         How often `gather_evidence` advances a progress bar.
     """
@@ -72,6 +75,7 @@ class Rows(ABC):
     classifier: PUClassifier
     model: Pipeline | PUClassifier
     n_steps = 0
+    has_columns = False
 
     def take(self, numbers: NDArray[np.intp]) -> Self:
         """Return some of the rows, with the same model."""
@@ -88,6 +92,12 @@ class Rows(ABC):
     ) -> TableEvidence | None:
         """Return what the columns tell of the fitted model; None where there are no columns."""
         return None
+
+    def weigh_by_columns(
+        self, is_positive: NDArray[np.bool_], scores: NDArray, columns: Sequence[str]
+    ) -> Propensity:
+        """Weigh labeled positives by how rarely their kind is labeled, if there are columns."""
+        raise NotImplementedError
 
     @abstractmethod
     def describe(self, source: Source) -> dict[str, Any]:
@@ -106,6 +116,7 @@ class Rows(ABC):
 
 class _TableRows(Rows):
     unit = "row"
+    has_columns = True
 
     def __init__(
         self, model: str | BaseEstimator | None, X: Any, is_positive: NDArray[np.bool_], seed: int
@@ -136,6 +147,11 @@ class _TableRows(Rows):
         return gather_evidence(
             self.table, self.frame, self.values, is_positive, fitted, random, advance
         )
+
+    def weigh_by_columns(
+        self, is_positive: NDArray[np.bool_], scores: NDArray, columns: Sequence[str]
+    ) -> Propensity:
+        return weigh_by_columns(self.table, self.values, is_positive, scores, columns)
 
     def describe(self, source: Source) -> dict[str, Any]:
         return {

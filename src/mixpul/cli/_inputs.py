@@ -16,11 +16,12 @@ from sklearn.pipeline import Pipeline
 
 from mixpul import load
 from mixpul.cli._messages import note
-from mixpul.cli.options import Reading, TableOptions
+from mixpul.cli.options import Reading, TableOptions, Weighing
 from mixpul.persistence import describe
 from mixpul.tables import TableInput, find_negatives, read_table, read_verdicts, split_label
-from mixpul.tables.formats import is_stream
+from mixpul.tables.formats import split_place
 from mixpul.tables.names import check_present
+from mixpul.tables.opening import is_stream, open_bytes
 
 __all__ = [
     "LabeledTable",
@@ -64,11 +65,15 @@ class LabeledTable:
     input: TableInput
     options: TableOptions
     is_negative: NDArray[np.bool_]
+    weights: NDArray[np.float64] | None = None
 
 
-def read_labeled_table(table: str, options: TableOptions, reading: Reading) -> LabeledTable:
-    """Read a table to learn from and take its labels out."""
-    _check_label_is_not_used(options)
+def read_labeled_table(
+    table: str, options: TableOptions, reading: Reading, weighing: Weighing | None = None
+) -> LabeledTable:
+    """Read a table to learn from and take its labels, and perhaps its weights, out."""
+    weighing = weighing or Weighing()
+    _check_label_is_not_used(options, weighing)
     _check_one_kind(options)
     frame = read_table(table, **reading.to_arguments())
     data = split_label(
@@ -82,7 +87,8 @@ def read_labeled_table(table: str, options: TableOptions, reading: Reading) -> L
     if options.negative is not None:
         is_negative = find_negatives(frame, options.label, options.negative)
     id_column = options.id_column
-    left_out = [*([] if id_column is None else [id_column]), *options.drop]
+    apart = [name for name in (id_column, weighing.weight) if name is not None]
+    left_out = [*apart, *options.drop]
     kinds = options.list_kinds()
     known = list(map(str, data.X.columns))
     check_present([*left_out, *options.keep, *options.categorical], known, "The table")
@@ -109,7 +115,22 @@ def read_labeled_table(table: str, options: TableOptions, reading: Reading) -> L
         ),
         options=options,
         is_negative=is_negative,
+        weights=None if weighing.weight is None else _read_weights(data.X[weighing.weight]),
     )
+
+
+def _read_weights(column: Any) -> NDArray[np.float64]:
+    """Return the weights of the rows; refuse what is no weight by its row."""
+    import pandas
+
+    weights = pandas.to_numeric(column, errors="coerce").to_numpy(dtype=np.float64, na_value=np.nan)
+    bad = np.flatnonzero(~np.isfinite(weights) | (weights < 0))
+    if bad.size:
+        raise ValueError(
+            f"--weight: a weight is a number that is not negative; row {bad[0] + 1} of column "
+            f"{column.name!r} has {column.iloc[bad[0]]!r}."
+        )
+    return weights
 
 
 def _read_queue(
@@ -132,13 +153,15 @@ def _read_queue(
     return found.is_negative
 
 
-def _check_label_is_not_used(options: TableOptions) -> None:
+def _check_label_is_not_used(options: TableOptions, weighing: Weighing) -> None:
     named = {
         "--id": [options.id_column],
         "--drop": options.drop,
         "--keep": options.keep,
         "--categorical": options.categorical,
         **{f"--{kind}": names for kind, names in options.list_kinds().items()},
+        "--weight": [weighing.weight],
+        "--propensity": weighing.propensity,
     }
     for option, names in named.items():
         if options.label in names:
@@ -180,20 +203,31 @@ def load_table_model(path: Path) -> tuple[Pipeline, dict[str, Any]]:
             "tables; fit one with `mixpul fit`, or save a Pipeline of a TableInput and a "
             "classifier."
         )
+    if not isinstance(pipeline[0], TableInput):
+        raise ValueError(
+            f"{str(path)!r} starts from a {type(pipeline[0]).__name__}, and only a TableInput "
+            "knows how to read the columns of a file; score it in Python with `mixpul.load`, or "
+            "put a TableInput first."
+        )
     return pipeline, info
 
 
 def name_table(table: str) -> str:
     """Return what to call a table on a page."""
-    return "standard input" if table == "-" else Path(table).name
+    file, place = split_place(table)
+    return "standard input" if table == "-" else " ".join([Path(file).name, *filter(None, [place])])
 
 
 def digest_table(table: str) -> str | None:
     """Return a fingerprint of a file; None for a stream, which cannot be read again."""
     if is_stream(table):
         return None
-    with open(table, "rb") as file:
-        return f"sha256:{hashlib.file_digest(file, 'sha256').hexdigest()}"
+    path, place = split_place(table)
+    with open_bytes(path) as file:
+        digest = hashlib.file_digest(file, "sha256")
+    if place is not None:
+        digest.update(f"::{place}".encode())
+    return f"sha256:{digest.hexdigest()}"
 
 
 def quote_command(words: Sequence[str] | None = None) -> str:

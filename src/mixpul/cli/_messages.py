@@ -13,6 +13,7 @@ __all__ = [
     "format_auc",
     "format_interval",
     "format_prior",
+    "format_propensity",
     "format_weights",
     "note",
     "note_skipped",
@@ -87,6 +88,18 @@ def format_weights(leaderboard: Iterable[Mapping[str, Any]]) -> str:
     """
     kept = sorted((one for one in leaderboard if one["weight"] > 0), key=lambda one: -one["weight"])
     return ", ".join(f"{one['candidate']} {one['weight']:.2f}" for one in kept)
+
+
+def format_propensity(propensity: Mapping[str, Any]) -> str:
+    """Return how labeled positives were weighed as text, the heaviest kind first.
+
+    >>> kinds = [{"name": "age is low", "weight": 0.5}, {"name": "age is high", "weight": 2.5}]
+    >>> format_propensity({"columns": ["age"], "kinds": kinds})
+    'Labeled positives count by how rarely their kind is labeled: age is high 2.50, age is low 0.50'
+    """
+    kinds = sorted(propensity["kinds"], key=lambda kind: -kind["weight"])
+    listed = ", ".join(f"{kind['name']} {kind['weight']:.2f}" for kind in kinds)
+    return f"Labeled positives count by how rarely their kind is labeled: {listed}"
 
 
 def choose_verbosity() -> int:

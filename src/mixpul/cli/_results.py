@@ -20,6 +20,7 @@ from mixpul.cli._messages import (
     format_auc,
     format_interval,
     format_prior,
+    format_propensity,
     format_weights,
     note,
     print_json,
@@ -48,6 +49,8 @@ def assess_and_save(
     seed: int,
     path: Path,
     info: dict[str, Any],
+    weights: NDArray[np.float64] | None = None,
+    propensity: Sequence[str] = (),
 ) -> Assessment:
     """Fit, save and assess the model; `info` is what the file should know about its input.
 
@@ -75,6 +78,8 @@ def assess_and_save(
                 verbose=choose_verbosity(),
                 on_fitted=save_at_once,
                 negative=negative,
+                sample_weight=weights,
+                propensity=propensity,
             )
         with explain_full_disk(f"The assessment in {str(path)!r}", "Make room."):
             lowest = list_lowest_positives(is_positive, found.scores)
@@ -166,6 +171,8 @@ def _show_numbers(found: Assessment, inputs: str, details: Sequence[str]) -> Non
     width = max(map(len, titles)) + 4
     for title, number in zip(titles, numbers, strict=True):
         say(f"{title:<{width}}{number}")
+    if data["propensity"]:
+        say(escape(format_propensity(data["propensity"])))
     if found.leaderboard:
         say(f"{'Weighed':<{width}}{escape(format_weights(found.leaderboard))}")
 
@@ -177,12 +184,11 @@ def _draw_thresholds(found: Assessment) -> Table:
     # The same for all figures that rest on the class prior.
     kind = " ≤" if curves["precision"]["kind"] == "at most" else ""
     for title in (
-        "threshold", "at", "recall", f"{found.data['unit']}s flagged",
+        "threshold", "at", "recall", f"{found.data['unit']}s\nflagged",
         f"positive{kind}", f"precision{kind}", f"F1{kind}",
     ):  # fmt: skip
-        is_name = title == "threshold"
-        # Whole, because it can be typed.
-        shown.add_column(title, justify="left" if is_name else "right", no_wrap=is_name)
+        # Whole, because a name can be typed; all columns fit into 80 characters.
+        shown.add_column(title, justify="left" if title == "threshold" else "right", no_wrap=True)
     for name, threshold in sorted(found.suggested.items(), key=lambda item: item[1]):
         k = find_nearest(curves["threshold"], threshold)
         recall, flagged, precision, f1 = (

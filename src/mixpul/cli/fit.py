@@ -16,6 +16,7 @@ from mixpul.cli.options import (
     SetOption,
     TableArgument,
     TableOptions,
+    Weighing,
 )
 
 if TYPE_CHECKING:
@@ -33,6 +34,7 @@ def fit(
     method: Annotated[Method, typer.Option(help="How to learn.")] = Method["auto"],
     settings: SetOption = None,
     known: KnownPrior,
+    weighing: Weighing,
     seed: SeedOption = 0,
     outputs: FitOutputs,
 ) -> None:
@@ -52,8 +54,9 @@ def fit(
     classifier = make_classifier(method, settings, seed, defaults={}, set_otherwise=set_otherwise)
     # Before the table is read: a fit may take long, and its result must have a place.
     check_outputs(outputs.list_files(), [table, *(options.verdicts or ())], outputs.force)
+    _check_weighing(weighing, classifier)
     with speak_warnings() as spoken:
-        data = read_labeled_table(table, options, reading)
+        data = read_labeled_table(table, options, reading, weighing)
     found = assess_and_save(
         make_pipeline(data.input, classifier),
         data.X,
@@ -62,9 +65,11 @@ def fit(
         ids=data.ids,
         source=_describe_source(table, data, spoken),
         known=known,
+        weights=data.weights,
+        propensity=weighing.propensity,
         seed=seed,
         path=outputs.model,
-        info=_describe_table(data, reading),
+        info=_describe_table(data, reading, weighing),
     )
     if outputs.report is not None:
         write_page(render_fit_page(found.to_dict()), outputs)
@@ -72,6 +77,16 @@ def fit(
     n_used = sum(entry["used"] for entry in columns)
     inputs = f"{n_used} of {len(columns)} columns used"
     show_results(found, outputs, inputs, describe_columns(columns))
+
+
+def _check_weighing(weighing: Weighing, classifier: Any) -> None:
+    """Refuse weights that the method would not use, before anything is read."""
+    asked = [f"--{name}" for name, value in weighing._asdict().items() if value]
+    if asked and not classifier._uses_weights:
+        raise typer.BadParameter(
+            f"{type(classifier).__name__} with these settings cannot weigh rows; leave out "
+            f"{' and '.join(asked)}, or take another --method, such as auto."
+        )
 
 
 def _describe_source(table: str, data: "LabeledTable", warnings: list[str]) -> "Source":
@@ -90,7 +105,7 @@ def _describe_source(table: str, data: "LabeledTable", warnings: list[str]) -> "
     )
 
 
-def _describe_table(data: "LabeledTable", reading: Reading) -> dict[str, Any]:
+def _describe_table(data: "LabeledTable", reading: Reading, weighing: Weighing) -> dict[str, Any]:
     """Return what the model file should know about the table."""
     positive, options = data.positive, data.options
     return {
@@ -98,6 +113,7 @@ def _describe_table(data: "LabeledTable", reading: Reading) -> dict[str, Any]:
         "positive": positive if isinstance(positive, bool | int | float | str) else str(positive),
         # Only if it was said: files of other fits stay as they were.
         **({} if options.negative is None else {"negative": options.negative}),
+        **{name: value for name, value in weighing._asdict().items() if value},
         "missing_is_unlabeled": options.missing_is_unlabeled,
         "id": options.id_column,
         "dropped": list(data.input.drop),

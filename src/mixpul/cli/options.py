@@ -43,6 +43,7 @@ __all__ = [
     "TableArgument",
     "TableOptions",
     "ThresholdOption",
+    "Weighing",
     "check_choice",
     "choices_option",
     "expand_groups",
@@ -175,7 +176,12 @@ COLUMNS = "What columns hold"
 # -- single options -------------------------------------------------------------------------
 
 TableArgument = Annotated[
-    str, typer.Argument(metavar="TABLE", help="CSV, Parquet or Feather file; - is standard input.")
+    str,
+    typer.Argument(
+        metavar="TABLE",
+        help="CSV, Parquet, Feather, JSON Lines or Excel file (file.xlsx::Sheet), SQLite or DuckDB "
+        "table or query (file.db::TABLE); - is standard input.",
+    ),
 ]
 ModelArgument = Annotated[
     Path,
@@ -264,6 +270,26 @@ class TableOptions(NamedTuple):
         }
 
 
+class Weighing(NamedTuple):
+    """How much rows count."""
+
+    weight: Annotated[
+        str | None,
+        typer.Option(
+            metavar="COLUMN",
+            help="Column that says how much each row counts among labeled positives, or among "
+            "unlabeled rows; it is not learned from.",
+        ),
+    ] = None
+    propensity: Annotated[
+        Any,
+        names_option(
+            "Columns that decide which positives get labeled: the rarer its kind is labeled, the "
+            "more a labeled positive counts."
+        ),
+    ] = ""
+
+
 class KnownPrior(NamedTuple):
     """The class prior, where a user knows it."""
 
@@ -340,7 +366,7 @@ class Reading(NamedTuple):
         ),
     ] = None
     encoding: Annotated[
-        str | None, typer.Option(help="Text encoding, by default utf-8.", rich_help_panel=READING)
+        str | None, typer.Option(help="Text encoding; guessed by default.", rich_help_panel=READING)
     ] = None
     decimal: Annotated[
         str | None, typer.Option(help="Decimal sign, by default a point.", rich_help_panel=READING)

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import logit
 from sklearn.base import BaseEstimator, clone
+from sklearn.utils.validation import has_fit_parameter
 from threadpoolctl import threadpool_limits
 
 from mixpul._names import METHODS
@@ -75,15 +76,28 @@ OF_IMAGES = ("vpu", "mixpul")
 
 
 class Labels(NamedTuple):
-    """What is known of the rows: masks of labeled positives and of verified negatives."""
+    """What is known of the rows: labeled positives, verified negatives, and weights if there are.
+
+    Attributes
+    ----------
+    is_positive, is_negative : ndarray of bool of shape (n,)
+    weights : ndarray of shape (n,) or None
+    """
 
     is_positive: NDArray[np.bool_]
     is_negative: NDArray[np.bool_]
+    weights: NDArray[np.float64] | None = None
 
-    def choose_negative(self, model: Any) -> NDArray[np.bool_] | None:
-        """Return verified negatives for a candidate that can learn from them; else None."""
-        is_used = isinstance(model, PUClassifier) and model._uses_negatives
-        return self.is_negative if is_used and self.is_negative.any() else None
+    def choose_for(self, model: Any) -> dict[str, Any]:
+        """Return verified negatives and weights as arguments, if a candidate can use them."""
+        is_own = isinstance(model, PUClassifier)
+        known: dict[str, Any] = {}
+        if is_own and model._uses_negatives and self.is_negative.any():
+            known["negative"] = self.is_negative
+        takes_weights = model._uses_weights if is_own else has_fit_parameter(model, "sample_weight")
+        if takes_weights and self.weights is not None:
+            known["sample_weight"] = self.weights
+        return known
 
 
 class Fitted(NamedTuple):
@@ -227,9 +241,7 @@ def _fit_on_folds(
     deadline: float | None,
 ) -> tuple[NDArray[np.float64], list[Any] | None]:
     """Fit on all rows; return scores of all rows by fits without them, and these fits."""
-    y, negative = labels.is_positive.astype(int), labels.choose_negative(model)
-    # Candidates of others do not know the argument.
-    more = {} if negative is None else {"negative": negative}
+    y, more = labels.is_positive.astype(int), labels.choose_for(model)
     has_folds = folds.max() > 0
     if isinstance(model, NeuralPUClassifier):
         model._given_folds, model._deadline = (folds if has_folds else None), deadline
@@ -242,7 +254,7 @@ def _fit_on_folds(
             return model.oob_scores_, None
     if not has_folds:
         return score_with(model, X), None
-    return cross_validate(model, X, y, folds, negative=negative, score=score_with)
+    return cross_validate(model, X, y, folds, score=score_with, **more)
 
 
 def has_out_of_bag(model: Any) -> bool:

@@ -47,15 +47,25 @@ class PairedDifferences(NamedTuple):
     z: NDArray[np.float64]
 
 
-def compute_placements(scores: NDArray, others: NDArray) -> NDArray[np.float64]:
-    """Return for each score the share of `others` below it; equal ones count half."""
-    line = np.sort(others)
-    places = np.searchsorted(line, scores, "left") + np.searchsorted(line, scores, "right")
-    return places / 2 / len(line)
+def compute_placements(
+    scores: NDArray, others: NDArray, weights: NDArray | None = None
+) -> NDArray[np.float64]:
+    """Return for each score the share of `others` below it, by weight; equal ones count half."""
+    order = np.argsort(others)
+    line = others[order]
+    left, right = np.searchsorted(line, scores, "left"), np.searchsorted(line, scores, "right")
+    if weights is None:
+        return (left + right) / 2 / len(line)
+    below = np.concatenate([[0.0], np.cumsum(weights[order])])
+    return (below[left] + below[right]) / 2 / below[-1]
 
 
 def compare_with_best(
-    is_positive: NDArray[np.bool_], scores: NDArray, *, count_unlabeled: bool | None = None
+    is_positive: NDArray[np.bool_],
+    scores: NDArray,
+    *,
+    count_unlabeled: bool | None = None,
+    weights: NDArray[np.float64] | None = None,
 ) -> PairedDifferences:
     """Compare each candidate's PU-AUC with that of the best one, positive by positive.
 
@@ -67,6 +77,8 @@ def compare_with_best(
     count_unlabeled : bool or None, default=None
         Whether the standard error has the share of the unlabeled rows, the second term of DeLong's
         variance; None decides by how many there are.
+    weights : ndarray of shape (n,), optional
+        How much each row counts.
 
     Returns
     -------
@@ -76,15 +88,19 @@ def compare_with_best(
     n_unlabeled = len(is_positive) - n_positive
     if count_unlabeled is None:
         count_unlabeled = n_unlabeled < MANY_UNLABELED * n_positive
-    placed = np.stack([compute_placements(s[is_positive], s[~is_positive]) for s in scores])
-    pu_auc = placed.mean(axis=1)
+    of_p, of_u = (None, None) if weights is None else (weights[is_positive], weights[~is_positive])
+    placed = np.stack([compute_placements(s[is_positive], s[~is_positive], of_u) for s in scores])
+    pu_auc = placed.mean(axis=1) if of_p is None else placed @ of_p / of_p.sum()
     best = int(pu_auc.argmax())
-    own, variance = _estimate_variance(placed), _estimate_variance(placed[best] - placed)
+    own = _estimate_variance(placed, of_p)
+    variance = _estimate_variance(placed[best] - placed, of_p)
     if count_unlabeled:
         # Of an unlabeled row: the share of positives above it.
-        above = np.stack([compute_placements(-s[~is_positive], -s[is_positive]) for s in scores])
-        own = own + _estimate_variance(above)
-        variance = variance + _estimate_variance(above[best] - above)
+        above = np.stack(
+            [compute_placements(-s[~is_positive], -s[is_positive], of_p) for s in scores]
+        )
+        own = own + _estimate_variance(above, of_u)
+        variance = variance + _estimate_variance(above[best] - above, of_u)
     error, behind = np.sqrt(variance), pu_auc[best] - pu_auc
     # Equal differences at all rows leave no doubt which candidate is better; one positive leaves
     # nothing but doubt.
@@ -93,10 +109,18 @@ def compare_with_best(
     return PairedDifferences(pu_auc, np.sqrt(own), error, z)
 
 
-def _estimate_variance(differences: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return the variance of the mean of each line; 0 for a single value."""
+def _estimate_variance(
+    differences: NDArray[np.float64], weights: NDArray | None
+) -> NDArray[np.float64]:
+    """Return the variance of the mean of each line, perhaps by weight; 0 for a single value."""
     n = differences.shape[1]
-    return differences.var(axis=1, ddof=1) / n if n > 1 else np.zeros(len(differences))
+    if n < 2:
+        return np.zeros(len(differences))
+    if weights is None:
+        return differences.var(axis=1, ddof=1) / n
+    shares = weights / weights.sum()
+    centred = differences - (differences @ shares)[:, None]
+    return centred**2 @ shares**2 * n / (n - 1)
 
 
 def weigh_candidates(

@@ -3,7 +3,7 @@
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["NegativeSide", "find_others", "share_verified", "weigh_sides"]
+__all__ = ["NegativeSide", "draw_rows", "find_others", "share_verified", "weigh_sides"]
 
 # However many there are, the unlabeled rows keep half of the negative side: verified negatives need
 # not be a random draw of all negatives, unlabeled rows are one of all rows. How it was chosen:
@@ -44,12 +44,20 @@ class NegativeSide:
     n : int
         Rows to draw for each sample.
     n_positive : int
+    weights : ndarray of shape (n,), optional
+        How often rows are drawn, beside others of their kind.
     """
 
     def __init__(
-        self, unlabeled: NDArray[np.intp], is_negative: NDArray[np.bool_], n: int, n_positive: int
+        self,
+        unlabeled: NDArray[np.intp],
+        is_negative: NDArray[np.bool_],
+        n: int,
+        n_positive: int,
+        weights: NDArray[np.float64] | None = None,
     ) -> None:
         self.unlabeled, self.verified = unlabeled, np.flatnonzero(is_negative)
+        self.weights = weights
         wanted = round(share_verified(len(self.verified), n_positive) * n)
         # At least one of them, and an unlabeled row beside it.
         self.n_verified = max(0, min(max(wanted, min(len(self.verified), 1)), n - 1))
@@ -57,18 +65,36 @@ class NegativeSide:
 
     def __call__(self, random: np.random.Generator, *, replace: bool = False) -> NDArray[np.intp]:
         """Draw the rows of one sample; `replace` says how unlabeled rows are drawn."""
-        few = random.choice(self.unlabeled, self.n_unlabeled, replace=replace)
+        few = draw_rows(self.unlabeled, self.n_unlabeled, self.weights, random, replace=replace)
         if not self.n_verified:
             return few
-        return np.concatenate([few, random.choice(self.verified, self.n_verified)])
+        more = draw_rows(self.verified, self.n_verified, self.weights, random)
+        return np.concatenate([few, more])
+
+
+def draw_rows(
+    pool: NDArray[np.intp],
+    n: int,
+    weights: NDArray[np.float64] | None,
+    random: np.random.Generator,
+    *,
+    replace: bool = True,
+) -> NDArray[np.intp]:
+    """Draw n rows of a pool; with weights (of all rows) always with replacement."""
+    if weights is None or not weights[pool].any():
+        return random.choice(pool, n, replace=replace)
+    return random.choice(pool, n, p=weights[pool] / weights[pool].sum())
 
 
 def weigh_sides(
-    is_positive: NDArray[np.bool_], is_negative: NDArray[np.bool_]
+    is_positive: NDArray[np.bool_],
+    is_negative: NDArray[np.bool_],
+    own: NDArray[np.float64] | None = None,
 ) -> NDArray[np.float64]:
     """Return weights of rows, 1 on average: half to positives, half to all others.
 
-    Of the second half verified negatives have their share, unlabeled rows the rest.
+    Of the second half verified negatives have their share, unlabeled rows the rest. With weights of
+    their `own` rows share alike what their kind has.
     """
     n_positive, n_verified = int(is_positive.sum()), int(is_negative.sum())
     n_unlabeled = len(is_positive) - n_positive - n_verified
@@ -77,4 +103,11 @@ def weigh_sides(
     weights = np.where(is_positive, half / n_positive, half * (1 - share) / n_unlabeled)
     if n_verified:
         weights[is_negative] = half * share / n_verified
-    return weights
+    if own is None:
+        return weights
+    # Some rows are left out of a fold, and so the mean within a kind is no longer 1.
+    scale = np.ones(len(own))
+    for kind in (is_positive, is_negative, ~is_positive & ~is_negative):
+        if own[kind].any():
+            scale[kind] = own[kind] / own[kind].mean()
+    return weights * scale

@@ -12,6 +12,7 @@ from sklearn.base import BaseEstimator, clone
 
 from mixpul._util.arrays import dense_blocks, dense_rows
 from mixpul._util.random import RandomStateLike, as_generator, draw_seed, seed_parts
+from mixpul._util.schema import Array, Number, Spec
 from mixpul._util.validation import HasMethods, Interval, StrOptions
 from mixpul.base import HeldOut, PUClassifier
 from mixpul.methods._trees import (
@@ -19,10 +20,12 @@ from mixpul.methods._trees import (
     Predictor,
     Trees,
     average_trees,
+    check_trees,
+    describe_trees,
     grow_trees,
     make_predictor,
 )
-from mixpul.methods._verified import NegativeSide
+from mixpul.methods._verified import NegativeSide, draw_rows
 from mixpul.metrics import balanced_threshold
 
 __all__ = ["BaggingPUClassifier"]
@@ -40,7 +43,8 @@ class BaggingPUClassifier(PUClassifier):
     rows, drawn without replacement. Both sides have the same total weight. Samples differ in the
     positives that their unlabeled rows hold by mistake, so trees err in different places and their
     average errs less. Each row is also scored by those trees alone that have not seen it. Verified
-    negatives, if there are any, take the place of some of the unlabeled rows of each sample.
+    negatives, if there are any, take the place of some of the unlabeled rows of each sample. With
+    `sample_weight` rows are drawn as often as they weigh, unlabeled ones with replacement.
 
     With an `estimator` this is the bagging of Mordelet and Vert: every member learns to tell all
     positives from a bootstrap sample of the unlabeled rows.
@@ -149,6 +153,7 @@ class BaggingPUClassifier(PUClassifier):
         self.random_state = random_state
 
     _uses_negatives = True
+    _uses_weights = True
 
     def _fit(self, X: Any, is_positive: NDArray[np.bool_]) -> HeldOut:
         random = as_generator(self.random_state)
@@ -161,6 +166,15 @@ class BaggingPUClassifier(PUClassifier):
         self.oob_scores_ = self.score_out_of_bag(X, was_seen)
         self._was_seen = was_seen  # in memory only
         return HeldOut(self.oob_scores_, np.asarray(~was_seen.all(axis=1)))
+
+    def _list_left_out_scorers(self) -> list[Any]:
+        if not hasattr(self, "_was_seen"):
+            return super()._list_left_out_scorers()
+        return [
+            lambda rows, places: (
+                self.score_out_of_bag(rows, self._was_seen[places]) - self.threshold_
+            )
+        ]
 
     def _choose_threshold(
         self, X: Any, is_positive: NDArray[np.bool_], held_out: HeldOut | None
@@ -188,11 +202,12 @@ class BaggingPUClassifier(PUClassifier):
             n_most = max(1, int(LARGEST_SHARE * len(unlabeled)))
             n = min(max(len(positive), LEAST_UNLABELED), n_most)
         self.n_unlabeled_ = min(int(n), len(unlabeled))
-        draw = NegativeSide(unlabeled, self._is_negative, self.n_unlabeled_, len(positive))
+        draw = self._make_negative_side(unlabeled, len(positive))
         samples, seeds = [], []
         for _ in range(self.n_estimators):
             few = draw(random)
-            samples.append(np.concatenate([random.choice(positive, len(positive)), few]))
+            some = draw_rows(positive, len(positive), self._weights, random)
+            samples.append(np.concatenate([some, few]))
             seeds.append(draw_seed(random))
         trees = grow_trees(X, samples, len(positive), seeds, self.splits, self.n_jobs)
         self._estimators: list[Any] = []
@@ -211,10 +226,16 @@ class BaggingPUClassifier(PUClassifier):
         # As many unlabeled rows as positives by default: every member learns from balanced classes.
         self.n_unlabeled_ = int(self.n_unlabeled or len(positive))
         target = np.arange(len(positive) + self.n_unlabeled_) < len(positive)
-        draw = NegativeSide(unlabeled, self._is_negative, self.n_unlabeled_, len(positive))
+        draw = self._make_negative_side(unlabeled, len(positive))
         samples, members = [], []
         for _ in range(self.n_estimators):
-            samples.append(np.concatenate([positive, draw(random, replace=True)]))
+            # All of them, unless they weigh differently.
+            some = (
+                positive
+                if self._weights is None
+                else draw_rows(positive, len(positive), self._weights, random)
+            )
+            samples.append(np.concatenate([some, draw(random, replace=True)]))
             members.append(self._make_member(random))
         self._estimators = Parallel(n_jobs=self.n_jobs)(
             delayed(_fit_member)(member, X, sample, target)
@@ -222,12 +243,31 @@ class BaggingPUClassifier(PUClassifier):
         )
         return samples
 
+    def _make_negative_side(self, unlabeled: NDArray[np.intp], n_positive: int) -> NegativeSide:
+        return NegativeSide(
+            unlabeled, self._is_negative, self.n_unlabeled_, n_positive, self._weights
+        )
+
     def _make_member(self, random: np.random.Generator) -> Any:
         """Return a new member, with a seed of its own wherever it asks for one."""
         return seed_parts(clone(self.estimator), random)
 
     def _list_needed(self) -> tuple[str, ...]:
         return tuple(f"tree_{name}_" for name in Trees._fields)
+
+    def _describe_learned(self) -> dict[str, Spec]:
+        return super()._describe_learned() | {
+            **describe_trees(0, 1),
+            "oob_scores_": Array("float", ("n_rows",)),
+            "n_unlabeled_": Number(1, whole=True),
+        }
+
+    def _check_learned(self) -> None:
+        super()._check_learned()
+        check_trees(self._get_trees(), int(np.prod(self._row_shape)))
+
+    def _get_trees(self) -> Trees:
+        return Trees(*(getattr(self, name) for name in self._list_needed()))
 
     def _scores(self, X: Any) -> NDArray[np.float32]:
         predict = self._make_predictor()
@@ -247,8 +287,7 @@ class BaggingPUClassifier(PUClassifier):
             return lambda rows: np.column_stack(
                 [_predict_positive(member, rows) for member in self._estimators]
             )
-        trees = Trees(*(getattr(self, name) for name in self._list_needed()))
-        return make_predictor(trees, int(np.prod(self._row_shape)))
+        return make_predictor(self._get_trees(), int(np.prod(self._row_shape)))
 
     def score_out_of_bag(self, X: Any, was_seen: NDArray[np.bool_]) -> NDArray[np.float64]:
         """Score rows by the members that have not seen them; raw, before the threshold.

@@ -10,9 +10,18 @@ from numpy.typing import NDArray
 
 from mixpul._util.arrays import dense_blocks, dense_rows
 from mixpul._util.random import RandomStateLike, as_generator, draw_seed
+from mixpul._util.schema import Spec
 from mixpul._util.validation import Interval
 from mixpul.base import PUClassifier
-from mixpul.methods._trees import Trees, average_trees, flatten_tree, join_trees, make_predictor
+from mixpul.methods._trees import (
+    Trees,
+    average_trees,
+    check_trees,
+    describe_trees,
+    flatten_tree,
+    join_trees,
+    make_predictor,
+)
 from mixpul.methods._verified import NegativeSide
 
 __all__ = ["BoostingPUClassifier"]
@@ -110,13 +119,14 @@ class BoostingPUClassifier(PUClassifier):
         self.random_state = random_state
 
     _uses_negatives = True
+    _uses_weights = True
 
     def _fit(self, X: Any, is_positive: NDArray[np.bool_]) -> None:
         random = as_generator(self.random_state)
         samples = self._draw_samples(is_positive, random)
         # Growing leaves Python for most of its time, so threads are the cheapest workers.
         series = Parallel(n_jobs=self.n_jobs, prefer="threads")(
-            delayed(self._boost)(dense_rows(X[rows]), is_positive[rows], seed)
+            delayed(self._boost)(dense_rows(X[rows]), is_positive[rows], self._weigh(rows), seed)
             for rows, seed in samples
         )
         trees = join_trees([tree for one in series for tree in one])
@@ -135,7 +145,13 @@ class BoostingPUClassifier(PUClassifier):
         for _ in range(self.n_estimators):
             yield np.concatenate([positive, draw(random)]), draw_seed(random)
 
-    def _boost(self, rows: NDArray, target: NDArray[np.bool_], seed: int) -> list[Trees]:
+    def _weigh(self, rows: NDArray[np.intp]) -> NDArray[np.float64] | float:
+        """Return the weights of some rows."""
+        return 1.0 if self._weights is None else self._weights[rows]
+
+    def _boost(
+        self, rows: NDArray, target: NDArray[np.bool_], own: NDArray | float, seed: int
+    ) -> list[Trees]:
         """Grow one series of trees on a sample."""
         # Imported here: it takes time that other methods need not spend.
         from sklearn.ensemble import GradientBoostingClassifier
@@ -149,7 +165,7 @@ class BoostingPUClassifier(PUClassifier):
             init="zero",
             random_state=seed,
         )
-        weight = np.where(target, (~target).sum() / target.sum(), 1.0)
+        weight = own * np.where(target, (~target).sum() / target.sum(), 1.0)
         series.fit(rows.astype(np.float32), target, sample_weight=weight)
         grown = [tree.tree_ for tree in series.estimators_[:, 0]]
         return [flatten_tree(tree, self.learning_rate * tree.value[:, 0, 0]) for tree in grown]
@@ -157,8 +173,18 @@ class BoostingPUClassifier(PUClassifier):
     def _list_needed(self) -> tuple[str, ...]:
         return tuple(f"tree_{name}_" for name in Trees._fields)
 
+    def _describe_learned(self) -> dict[str, Spec]:
+        return super()._describe_learned() | describe_trees()
+
+    def _check_learned(self) -> None:
+        super()._check_learned()
+        check_trees(self._get_trees(), int(np.prod(self._row_shape)))
+
+    def _get_trees(self) -> Trees:
+        return Trees(*(getattr(self, name) for name in self._list_needed()))
+
     def _scores(self, X: Any) -> NDArray[np.float32]:
-        trees = Trees(*(getattr(self, name) for name in self._list_needed()))
+        trees = self._get_trees()
         predict = make_predictor(trees, int(np.prod(self._row_shape)))
         blocks = (rows.astype(np.float32) for _, rows in dense_blocks(X))
         means = np.concatenate([average_trees(predict, rows) for rows in blocks])

@@ -1,14 +1,16 @@
 """Logistic regression that takes unlabeled rows for negatives: linear, or on kernel features."""
 
 import warnings
+from functools import partial
 from numbers import Integral, Real
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.kernel_approximation import Nystroem
 from sklearn.linear_model import LogisticRegression
+from sklearn.metrics import roc_auc_score
 from sklearn.metrics.pairwise import rbf_kernel
 
 from mixpul._util.arrays import flatten_rows
@@ -19,6 +21,7 @@ from mixpul._util.random import (
     draw_seed,
     number_folds,
 )
+from mixpul._util.schema import Array, Number, Spec
 from mixpul._util.validation import Interval, StrOptions
 from mixpul.base import PUClassifier
 from mixpul.methods._verified import weigh_sides
@@ -40,7 +43,8 @@ class LogisticPUClassifier(PUClassifier):
     Simple, quick, and hard to beat where classes differ along a line, above all with few labeled
     positives. With `n_landmarks` it is linear in kernel features (Nystroem), and its border may
     bend. Scores are logits: above 0 rows are denser among positives than among unlabeled rows.
-    Verified negatives have a share of the weight of unlabeled rows. Standardise the features first.
+    Verified negatives have a share of the weight of unlabeled rows. `sample_weight` says how much a
+    row counts on its side. Standardise the features first.
 
     Parameters
     ----------
@@ -107,20 +111,30 @@ class LogisticPUClassifier(PUClassifier):
         self.random_state = random_state
 
     _uses_negatives = True
+    _uses_weights = True
 
     def _fit(self, X: Any, is_positive: NDArray[np.bool_]) -> None:
         random = as_generator(self.random_state)
-        rows, labels, is_negative = _take_some(
-            _as_matrix(X), is_positive, self._is_negative, random
-        )
-        features, mapping = self._make_features(rows, draw_seed(random))
-        self.C_ = self._choose_strength(features, labels, is_negative, draw_seed(random))
-        line = _fit_line(features, labels, is_negative, self.C_)
+        taken = _take_some(is_positive, self._is_negative, random)
+        weights = None if self._weights is None else self._weights[taken]
+        sides = Sides(is_positive[taken], self._is_negative[taken], weights)
+        features, mapping = self._make_features(_as_matrix(X)[taken], draw_seed(random))
+        self.C_ = self._choose_strength(features, sides, draw_seed(random))
+        line = _fit_line(features, sides, self.C_)
         self.coef_ = line.coef_[0] if mapping is None else mapping @ line.coef_[0]
         self.intercept_ = float(line.intercept_[0])
 
     def _list_needed(self) -> tuple[str, ...]:
         return ("coef_", "intercept_") + (("landmarks_",) if self.n_landmarks else ())
+
+    def _describe_learned(self) -> dict[str, Spec]:
+        n_coefs = "n_landmarks" if self.n_landmarks else "n_columns"
+        return super()._describe_learned() | {
+            "landmarks_": Array("float", ("n_landmarks", "n_columns")),
+            "coef_": Array("float", (n_coefs,)),
+            "intercept_": Number(),
+            "C_": Number(0),
+        }
 
     def _scores(self, X: Any) -> NDArray[np.float64]:
         X = _as_matrix(X)
@@ -150,15 +164,10 @@ class LogisticPUClassifier(PUClassifier):
         self.landmarks_ = landmarks if isinstance(landmarks, np.ndarray) else landmarks.toarray()
         return features, nystroem.normalization_.T
 
-    def _choose_strength(
-        self,
-        features: Any,
-        labels: NDArray[np.bool_],
-        is_negative: NDArray[np.bool_],
-        seed: int,
-    ) -> float:
+    def _choose_strength(self, features: Any, sides: "Sides", seed: int) -> float:
         if not isinstance(self.C, str):
             return float(self.C)
+        labels, is_negative, weights = sides
         judged = ~is_negative
         if count_folds(labels[judged], self.cross_fitting) < 2:
             return 1.0
@@ -168,9 +177,14 @@ class LogisticPUClassifier(PUClassifier):
             is_out = folds == k
             seen, held_out = features[~is_out], features[is_out]
             for strength, own in zip(STRENGTHS, scores, strict=True):
-                line = _fit_line(seen, labels[~is_out], is_negative[~is_out], strength)
+                line = _fit_line(seen, sides.take(~is_out), strength)
                 own[is_out] = line.decision_function(held_out)
-        aucs = [pu_auc_score(labels[judged], own[judged]) for own in scores]
+        score = (
+            pu_auc_score
+            if weights is None
+            else partial(roc_auc_score, sample_weight=weights[judged])
+        )
+        aucs = [score(labels[judged], own[judged]) for own in scores]
         return STRENGTHS[int(np.argmax(aucs))]
 
 
@@ -180,30 +194,39 @@ def _as_matrix(X: Any) -> Any:
     return rows / 64 - 2 if is_images(X) else rows
 
 
+class Sides(NamedTuple):
+    """Which rows are labeled positive, which are verified negatives, and how much rows weigh."""
+
+    is_positive: NDArray[np.bool_]
+    is_negative: NDArray[np.bool_]
+    weights: NDArray[np.float64] | None
+
+    def take(self, rows: NDArray[np.bool_]) -> "Sides":
+        """Return the same of some rows."""
+        weights = None if self.weights is None else self.weights[rows]
+        return Sides(self.is_positive[rows], self.is_negative[rows], weights)
+
+
 def _take_some(
-    rows: Any,
-    is_positive: NDArray[np.bool_],
-    is_negative: NDArray[np.bool_],
-    random: np.random.Generator,
-) -> tuple[Any, NDArray[np.bool_], NDArray[np.bool_]]:
-    """Return all rows, or all that are known and as many unlabeled ones as are worth the time."""
+    is_positive: NDArray[np.bool_], is_negative: NDArray[np.bool_], random: np.random.Generator
+) -> slice | NDArray[np.intp]:
+    """Take all rows, or all that are known and as many unlabeled ones as are worth the time."""
     is_known = is_positive | is_negative
     unlabeled = np.flatnonzero(~is_known)
     if len(unlabeled) <= MOST_UNLABELED:
-        return rows, is_positive, is_negative
+        return slice(None)
     some = random.choice(unlabeled, MOST_UNLABELED, replace=False)
-    taken = np.sort(np.concatenate([np.flatnonzero(is_known), some]))
-    return rows[taken], is_positive[taken], is_negative[taken]
+    return np.sort(np.concatenate([np.flatnonzero(is_known), some]))
 
 
-def _fit_line(
-    features: Any, labels: NDArray[np.bool_], is_negative: NDArray[np.bool_], strength: float
-) -> LogisticRegression:
+def _fit_line(features: Any, sides: Sides, strength: float) -> LogisticRegression:
+    labels, is_negative, own = sides
     with warnings.catch_warnings():
         # With a weak penalty, on rows that can be separated; the direction has settled by then.
         warnings.simplefilter("ignore", ConvergenceWarning)
         line = LogisticRegression(C=strength, class_weight="balanced", max_iter=300)
-        if not is_negative.any():
+        if own is None and not is_negative.any():
             return line.fit(features, labels)
         line.set_params(class_weight=None)
-        return line.fit(features, labels, sample_weight=weigh_sides(labels, is_negative))
+        weights = weigh_sides(labels, is_negative, own)
+        return line.fit(features, labels, sample_weight=weights)

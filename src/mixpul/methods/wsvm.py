@@ -17,6 +17,7 @@ from mixpul._util.random import (
     draw_seed,
     split_folds,
 )
+from mixpul._util.schema import Array, Number, Spec
 from mixpul._util.validation import Interval, StrOptions
 from mixpul.base import PUClassifier
 from mixpul.methods._kernel.basis import (
@@ -155,6 +156,7 @@ class WeightedSVMClassifier(PUClassifier):
         self.random_state = random_state
 
     _uses_negatives = True
+    _uses_weights = True
 
     def _fit(self, X: Any, is_positive: NDArray[np.bool_]) -> None:
         random = as_generator(self.random_state)
@@ -173,7 +175,8 @@ class WeightedSVMClassifier(PUClassifier):
         C_positive, C_unlabeled = (
             (0.5 / share, 0.5 / (1 - share)) if self.balanced else (1.0, 1.0)
         )  # as class_weight="balanced" of scikit-learn
-        weights = np.where(is_positive, C_positive, C_unlabeled)
+        own = np.ones(len(is_positive)) if self._weights is None else self._weights
+        weights = own * np.where(is_positive, C_positive, C_unlabeled)
         tried = COSTS_LABELED if isinstance(self.C_labeled, str) else (float(self.C_labeled),)
         target = is_positive.astype(float)
         candidates = {C: machine.score_left_out(target, C * weights, folds) for C in tried}
@@ -191,7 +194,7 @@ class WeightedSVMClassifier(PUClassifier):
         self.weights_[self._is_negative] = 0.0
 
         # ... then one in which an unlabeled row counts in part as positive, in part as negative.
-        costs = np.full(len(is_positive), float(self.C))
+        costs = float(self.C) * own
         margins = machine.score_left_out(self.weights_, costs, folds)
         self.sigmoid_ = np.array(platt(margins, self.weights_))
         fitted = machine.fit(self.weights_, costs, np.arange(len(is_positive)))
@@ -199,6 +202,18 @@ class WeightedSVMClassifier(PUClassifier):
 
     def _list_needed(self) -> tuple[str, ...]:
         return ("support_vectors_", "dual_coef_", "intercept_", "gamma_", "sigmoid_")
+
+    def _describe_learned(self) -> dict[str, Spec]:
+        return super()._describe_learned() | {
+            "support_vectors_": Array("float", ("n_support", "n_columns")),
+            "dual_coef_": Array("float", ("n_support",)),
+            "intercept_": Number(),
+            "gamma_": Number(1e-200, 1e200),
+            "sigmoid_": Array("float", (2,)),
+            "weights_": Array("float", ("n_rows",), 0, 1),
+            "C_labeled_": Number(0),
+            "c_": Number(0, 1),
+        }
 
     def _scores(self, X: Any) -> NDArray[np.float32]:
         width = (2 * self.gamma_) ** -0.5

@@ -4,6 +4,8 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from scipy.optimize import brentq, minimize_scalar
+from scipy.special import expit, log_expit, logit
 from sklearn.isotonic import isotonic_regression
 
 from mixpul._util.validation import split_labels
@@ -18,6 +20,12 @@ N_RESAMPLES = 30
 N_KNOTS = 200
 # Of more rows than this of one kind, quantiles stand for all of them.
 MOST_ROWS = 10_000
+# Logarithms of slopes of the sigmoid, per standard deviation of the scores: from nearly flat to a
+# step.
+LOG_SLOPES = (-3.0, 3.5)
+# How far, in nats per positive, a sigmoid may be from the table: at this distance the table alone
+# counts, at half of it both do. How it was chosen: docs/explanation/decisions.md.
+MOST_MISFIT = 0.12
 # No row is surely labeled: keeps ratios finite.
 MOST_SHARE = 1 - 1e-6
 
@@ -98,17 +106,57 @@ def _thin(scores: NDArray[np.float64]) -> NDArray[np.float64]:
     return np.quantile(scores, (np.arange(MOST_ROWS) + 0.5) / MOST_ROWS, method="nearest")
 
 
-def to_probabilities(scores: ArrayLike, table: NDArray, prior: float) -> NDArray[np.float64]:
+def to_probabilities(
+    scores: ArrayLike, table: NDArray, prior: float, *, smooth: bool = False
+) -> NDArray[np.float64]:
     r"""Compute P(y = 1 | x) of rows like the unlabeled ones: :math:`\min(1, k \pi r)`.
 
     r is the density ratio at the score, from the table of `learn_density_ratio`, and :math:`\pi`
     the class prior. k is near 1 and such that the probabilities of the unlabeled rows have
     the mean :math:`\pi`, which the limit of 1 would otherwise lower.
+
+    With `smooth` they are drawn towards a sigmoid of the score, the more the better it agrees with
+    the table. With some dozens of labeled positives the table is rough; given the prior, the
+    sigmoid has only its slope to be learned.
     """
     check_prior_range(prior)
     knots, ratios = table
     expected = prior * _rescale(ratios, prior) * ratios
-    return np.minimum(1.0, np.interp(np.asarray(scores, dtype=np.float64), knots, expected))
+    values = np.asarray(scores, dtype=np.float64)
+    found = np.minimum(1.0, np.interp(values, knots, expected))
+    if not smooth or knots[0] == knots[-1]:
+        return found
+    slope, offset = _fit_sigmoid(knots, ratios, prior)
+    at_knots = np.minimum(1.0, expected)
+    # Of how positives lie by the table, and by the sigmoid: Kullback and Leibler's distance.
+    seen = at_knots > 0
+    log_ratio = np.log(at_knots[seen]) - log_expit(slope * knots[seen] + offset)
+    misfit = float((at_knots[seen] * log_ratio).sum() / (prior * len(knots)))
+    share = float(np.clip(1 - misfit / MOST_MISFIT, 0.0, 1.0))
+    return (1 - share) * found + share * expit(slope * values + offset)
+
+
+def _fit_sigmoid(
+    knots: NDArray[np.float64], ratios: NDArray[np.float64], prior: float
+) -> tuple[float, float]:
+    """Return slope and offset of the sigmoid whose mean is the prior and which fits positives best.
+
+    Positives lie by the ratios; unlabeled rows are equally many at all knots.
+    """
+    centre, spread = knots.mean(), knots.std()
+    z = (knots - centre) / spread
+
+    def find_offset(slope: float) -> float:
+        # Steep or flat, beyond this all rows are on one side.
+        reach = abs(logit(prior)) + slope * np.abs(z).max() + 1
+        return brentq(lambda offset: expit(slope * z + offset).mean() - prior, -reach, reach)
+
+    def lose(log_slope: float) -> float:
+        slope = np.exp(log_slope)
+        return -float((ratios * log_expit(slope * z + find_offset(slope))).mean())
+
+    slope = float(np.exp(minimize_scalar(lose, bounds=LOG_SLOPES, method="bounded").x))
+    return slope / spread, find_offset(slope) - slope * centre / spread
 
 
 def _rescale(ratios: NDArray[np.float64], prior: float) -> float:

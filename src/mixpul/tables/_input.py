@@ -36,6 +36,7 @@ ASKED = ("number", "category", "date", "text")
 # Not every name that ends in id: paid and valid do, too.
 ID_NAME = re.compile(
     r"(?i:(^|[\W_])(id|uuid|guid|key|index|rowid)($|[\W_]))|[a-z]I[dD]$"
+    r"|(?i:(^|[\W_])(no|nr|number|nummer)$)|[a-z](Number|Nummer|Nr|No)$"
     r"|(?i:(account|case|client|customer|order|patient|person|record|user)id$)"
 )
 

@@ -17,11 +17,12 @@ from mixpul.assess.checks import (
     ranking,
     simple_method,
 )
+from mixpul.assess.checks.random_draw import Remedy
 from mixpul.assess.checks.verdicts import VERDICTS, Check, Question, Verdict
 from mixpul.assess.evidence import TableEvidence
 from mixpul.assess.out_of_fold import OutOfFold
 
-__all__ = ["QUESTIONS", "VERDICTS", "Check", "Question", "Verdict", "run_checks"]
+__all__ = ["QUESTIONS", "VERDICTS", "Check", "Question", "Remedy", "Verdict", "run_checks"]
 
 CHECKS = (enough_positives, ranking, class_prior, random_draw, simple_method, leaks)
 QUESTIONS: tuple[Question, ...] = tuple(check.QUESTION for check in CHECKS)
@@ -33,6 +34,7 @@ def run_checks(
     prior: Mapping[str, Any],
     evidence: TableEvidence | None,
     unit: str,
+    remedy: Remedy,
 ) -> list[Check]:
     """Ask everything that can be asked; without columns some questions cannot be."""
     checks = [
@@ -45,7 +47,7 @@ def run_checks(
     scores = fitted.scores.astype(np.float64)
     return [
         *checks,
-        random_draw.check_random_draw(evidence.table, evidence.shuffled),
+        random_draw.check_random_draw(evidence.table, evidence.shuffled, remedy),
         simple_method.check_simple_method(
             is_positive, scores, evidence.simple_scores, fitted.classifier
         ),

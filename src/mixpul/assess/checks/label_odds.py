@@ -19,13 +19,22 @@ from mixpul.assess.importance import ShuffledScores
 from mixpul.tables import TableInput
 from mixpul.tables.plans import MISSING
 
-__all__ = ["HONEST_RATIO", "Split", "compare_odds", "compare_sides", "split_in_two"]
+__all__ = [
+    "HONEST_RATIO",
+    "LEAST_OF_A_KIND",
+    "Split",
+    "compare_odds",
+    "compare_sides",
+    "split_in_two",
+]
 
 LEAST_SHARE = 0.1  # of the rows, on either side of a split
 # Groups of rows by score, with equally many labeled rows: few, so that each has some.
 N_GROUPS = 5
 # How much of the odds a column may explain by telling of the class; see the module's text.
 HONEST_RATIO = 3.0
+# Labeled positives of one kind by which it can be told how often such positives are labeled.
+LEAST_OF_A_KIND = 5
 # Of naming any column at all, where the assumption holds.
 ERROR = 0.05
 
@@ -44,12 +53,15 @@ class Split(NamedTuple):
     least : float
         The lower confidence limit of the ratio, or of its inverse where that is larger; the error
         counts all splits.
+    n_fewest : int
+        Labeled positives on the side that has fewer of them.
     """
 
     column: str
     side: str
     ratio: float
     least: float
+    n_fewest: int
 
     @property
     def is_uneven(self) -> bool:
@@ -67,14 +79,19 @@ def compare_sides(table: TableInput, shuffled: ShuffledScores) -> list[Split]:
             upper = split_in_two(shuffled.rows[:, start + k], shuffled.is_positive)
             if upper is not None:
                 odds = compare_odds(shuffled.is_positive, upper, groups)
-                compared.append((plan["column"], side, *odds))
+                compared.append((plan["column"], side, *odds, _count_fewest(upper, shuffled)))
         start += len(plan["endings"])
     # Bonferroni: the error is shared among all splits.
     limit = norm.isf(ERROR / max(1, len(compared)))
     return [
-        Split(column, side, float(np.exp(log)), float(np.exp(abs(log) - limit * se)))
-        for column, side, log, se in compared
+        Split(column, side, float(np.exp(log)), float(np.exp(abs(log) - limit * se)), n_fewest)
+        for column, side, log, se, n_fewest in compared
     ]
+
+
+def _count_fewest(upper: NDArray[np.bool_], shuffled: ShuffledScores) -> int:
+    labeled = upper[shuffled.is_positive]
+    return int(min(labeled.sum(), (~labeled).sum()))
 
 
 def _name_sides(plan: dict[str, Any]) -> Iterator[tuple[int, str]]:

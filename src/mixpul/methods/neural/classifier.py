@@ -26,6 +26,7 @@ from mixpul._util.random import (
     hold_out,
     number_folds,
 )
+from mixpul._util.schema import Spec
 from mixpul._util.validation import Interval, StrOptions, write_recipe
 from mixpul.augment import AUGMENTATIONS, AugmentSpec, flips, make_augment
 from mixpul.base import HeldOut, PUClassifier
@@ -36,6 +37,7 @@ from mixpul.methods.neural.negatives import MinedNegatives
 from mixpul.methods.neural.objective import JointObjective, Objective
 from mixpul.methods.neural.selection import PU_AUC, AverageOfEach, Criterion, EpochAverage
 from mixpul.methods.neural.settings import (
+    LEARNED,
     Setting,
     join_folds,
     learn_features,
@@ -164,6 +166,8 @@ class NeuralPUClassifier(PUClassifier):
         self.checkpoint = checkpoint
         self.verbose = verbose
 
+    _uses_weights = True  # rows are drawn for batches as often as they weigh
+
     # -- what a method may write ------------------------------------------------------------
 
     def _loss_terms(self, batch: Batch, progress: float) -> dict[str, Tensor]:
@@ -240,6 +244,7 @@ class NeuralPUClassifier(PUClassifier):
             max_steps=self._choose_most_steps(int(is_positive.sum())),
             min_steps=self.min_steps,
             augment=make_augment(self.augment),
+            weights=None if self._weights is None else torch.from_numpy(self._weights),
         )
         return member
 
@@ -412,9 +417,10 @@ class NeuralPUClassifier(PUClassifier):
         sources = [m.batches.mine for m in members if isinstance(m.batches.mine, MinedNegatives)]
         # Where the file lies and what is shown make no difference to the weights.
         own = clone(self).set_params(checkpoint=None, verbose=0)
+        known = (is_positive, self._is_negative, self._weights)
         return Checkpoint(
             self.checkpoint,
-            f"{write_recipe(own)} {take_fingerprint(X, is_positive, self._is_negative)}",
+            f"{write_recipe(own)} {take_fingerprint(X, *known)}",
             nn.ModuleList([nn.ModuleList([member.net for member in members]), *average.nets]),
             optimizer,
             average,
@@ -431,6 +437,9 @@ class NeuralPUClassifier(PUClassifier):
 
     def _list_needed(self) -> tuple[str, ...]:
         return ("net_",)
+
+    def _describe_learned(self) -> dict[str, Spec]:
+        return super()._describe_learned() | LEARNED
 
     def _scores(self, X: Any) -> NDArray[np.float32]:
         return _score_by(simplify(self.net_), X)
