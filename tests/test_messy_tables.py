@@ -325,6 +325,27 @@ def test_a_model_with_text_and_money_is_stored_and_scores_streams_alike(tmp_path
         np.testing.assert_array_equal(scored["score"].to_numpy(), expected)
 
 
+@pytest.mark.parametrize(
+    ("place", "change"),
+    [
+        ("words", {"matrix": "AAAA"}),
+        ("words", {"centre": "no base64"}),
+        ("words", {"size": 2}),
+        ("style", {"as": "magic"}),
+        ("style", {"decimal": "x"}),
+        ("style", {"units": {"money": "much"}}),
+    ],
+)
+def test_a_plan_that_cannot_be_carried_out_is_refused(tmp_path, monkeypatch, place, change):
+    frame = pd.DataFrame({"remark": make_remarks(60), "price": [f"${k}.50" for k in range(60)]})
+    model = make_pipeline(TableInput(), LogisticPUClassifier(random_state=0))
+    model.fit(frame, np.arange(60) % 4 == 0)
+    (plan,) = (plan for plan in model[0].plan_ if place in plan)
+    plan[place] |= change
+    save(model, tmp_path / "m.mixpul")
+    assert "m.mixpul" in refusal(load, tmp_path / "m.mixpul")
+
+
 def test_a_model_file_from_before_there_were_styles_scores_as_it_did():
     i = np.arange(6)
     table = pd.DataFrame(

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 from threadpoolctl import threadpool_limits
 
-__all__ = ["embed_texts", "plan_embedding"]
+__all__ = ["embed_texts", "plan_embedding", "read_embedding"]
 
 N_BUCKETS = 2**11  # of words, and as many of groups of letters
 # Texts that directions are found from, and letters of each that count: memory stays bounded.
@@ -64,7 +64,6 @@ def plan_embedding(
     matrix, centre = matrix / whole, centre / whole
     return {
         "size": matrix.shape[1],
-        "buckets": N_BUCKETS,
         "matrix": _write(matrix),
         "centre": _write(centre),
     }
@@ -72,16 +71,26 @@ def plan_embedding(
 
 def embed_texts(plan: dict[str, Any], texts: Sequence[str]) -> NDArray[np.float32]:
     """Return the numbers of each text."""
-    centre = _read(plan["centre"])
-    matrix = _read(plan["matrix"])
-    if matrix.size != 2 * plan["buckets"] * centre.size or plan["buckets"] != N_BUCKETS:
-        raise ValueError("The plan of a text column is broken: its arrays do not fit together.")
-    matrix = matrix.reshape(2 * N_BUCKETS, centre.size).astype(np.float64)
+    matrix, centre = read_embedding(plan)
     out = np.empty((len(texts), centre.size), dtype=np.float32)
     for start in range(0, len(texts), TEXTS_AT_ONCE):
         piece = slice(start, start + TEXTS_AT_ONCE)
         out[piece] = _count_grams(texts[piece]) @ matrix - centre
     return out
+
+
+def read_embedding(plan: dict[str, Any]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return the arrays of a plan; refuse some that do not fit together."""
+    size = plan["size"]
+    # Four letters of text for three bytes: a file cannot ask for more memory than it takes itself.
+    matrix, centre = (
+        np.frombuffer(base64.b64decode(plan[name], validate=True), dtype="<f4")
+        for name in ("matrix", "centre")
+    )
+    is_whole = centre.size == size and matrix.size == 2 * N_BUCKETS * size
+    if not is_whole or not np.isfinite(matrix).all() or not np.isfinite(centre).all():
+        raise ValueError("The plan of a text column is broken: its arrays do not fit together.")
+    return matrix.reshape(2 * N_BUCKETS, size).astype(np.float64), centre.astype(np.float64)
 
 
 def _count_grams(texts: Sequence[str]) -> sparse.csr_array:
@@ -105,7 +114,3 @@ def _make_vectorizers() -> tuple[Any, Any]:
 
 def _write(array: NDArray) -> str:
     return base64.b64encode(np.ascontiguousarray(array, dtype="<f4").tobytes()).decode()
-
-
-def _read(text: str) -> NDArray[np.float32]:
-    return np.frombuffer(base64.b64decode(text), dtype="<f4")

@@ -15,9 +15,9 @@ from mixpul.tables._kinds import (
     code_categories,
     normalise_category,
 )
-from mixpul.tables._ngrams import embed_texts, plan_embedding
+from mixpul.tables._ngrams import embed_texts, plan_embedding, read_embedding
 
-__all__ = ["FILLERS", "MISSING", "make_plan", "shares_words"]
+__all__ = ["FILLERS", "MISSING", "make_plan", "read_embedding", "shares_words"]
 
 Plan = dict[str, Any]
 
