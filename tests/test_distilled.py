@@ -19,6 +19,7 @@ from mixpul import (
     load,
     save,
 )
+from mixpul._util.errors import MixpulError
 from mixpul.cli import app
 from mixpul.methods._student import make_rows, score_by_student
 
@@ -167,3 +168,23 @@ def test_the_command_writes_a_smaller_model_that_scores_like_the_large_one(tmp_p
     assert isinstance(
         call("distill", "large", "leads.csv", "-o", "small", code=1).exception, OSError
     )
+
+
+def test_a_file_whose_layers_do_not_fit_together_is_refused(table, trees):
+    X, *_ = table
+    model = DistilledPUClassifier(n_steps=20, random_state=0).learn_from(trees, X)
+    model._check_learned()
+    whole = model.student_
+    for name, wrong in {
+        "weight1": whole["weight1"][:, :-1],
+        "bias0": whole["bias0"][:-1],
+        "weight0": whole["weight0"] * np.nan,
+        "scale": np.zeros_like(whole["scale"]),
+        "weight2": np.repeat(whole["weight2"], 2, axis=0),
+    }.items():
+        model.student_ = whole | {name: wrong}
+        with pytest.raises(MixpulError, match=name):
+            model._check_learned()
+    model.student_ = {name: array for name, array in whole.items() if not name.endswith("0")}
+    with pytest.raises(MixpulError, match="weight0"):
+        model._check_learned()

@@ -240,9 +240,10 @@ class Array(Spec):
         if self.kind == "text":
             if not all(isinstance(entry, str) for entry in value.flat):
                 raise DamagedFile(f"{name!r} has entries that are not text.")
-        elif self.kind == "float" and not np.isfinite(value).all():
+            return
+        if self.kind == "float" and not np.isfinite(value).all():
             raise DamagedFile(f"{name!r} has entries that are NaN or infinite.")
-        elif self.kind != "bool":
+        if self.kind != "bool":
             low, high = value.min().item(), value.max().item()
             if not self.low <= low <= high <= self.high:
                 raise DamagedFile(

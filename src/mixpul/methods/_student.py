@@ -16,6 +16,7 @@ from torch import Tensor, nn
 
 from mixpul._util.progress import progress_bar
 from mixpul._util.random import draw_seed
+from mixpul._util.schema import Array, Number, Record, Spec
 from mixpul.methods._scaling import MOST_ENTRIES, Scaling
 from mixpul.nets import MLP
 from mixpul.training import own_torch_state, train
@@ -25,6 +26,7 @@ __all__ = [
     "WIDTHS",
     "Agreement",
     "Student",
+    "describe_student",
     "learn_student",
     "measure_agreement",
     "score_by_student",
@@ -98,6 +100,24 @@ def learn_student(
     student[f"weight{last}"] *= np.float32(spread)
     student[f"bias{last}"] = (student[f"bias{last}"] * spread + centre).astype(np.float32)
     return student
+
+
+def describe_student(student: Any) -> dict[str, Spec]:
+    """Return what a file may say of a student: layers that fit together."""
+    names = student if isinstance(student, dict) else {}
+    n_layers = sum(str(name).startswith("weight") for name in names)
+    fields: dict[str, Spec] = {
+        "centre": Array("float", ("n_columns",)),
+        "scale": Array("float", ("n_columns",), low=float(np.finfo(np.float64).tiny)),
+        "is_heavy": Array("bool", ("n_columns",)),
+    }
+    sizes: list[int | str] = ["n_columns", *(f"units{k}" for k in range(1, n_layers)), 1]
+    for k in range(max(n_layers, 1)):
+        fields[f"weight{k}"] = Array("float", (sizes[k + 1], sizes[k]))
+        fields[f"bias{k}"] = Array("float", (sizes[k + 1],))
+    share = Number(0, 1)
+    agreement = {"rank_correlation": Number(-1, 1), "same_decision": share, "n_rows": Number(0)}
+    return {"student_": Record(fields), "agreement_": Record(agreement)}
 
 
 def score_by_student(student: Student, X: Any) -> NDArray[np.float32]:

@@ -30,6 +30,7 @@ from mixpul.methods._student import (
     N_STEPS,
     WIDTHS,
     Student,
+    describe_student,
     learn_student,
     measure_agreement,
     score_by_student,
@@ -299,6 +300,7 @@ class AutoPUClassifier(PUClassifier):
             "weights_": MapOf(Number(0, 1)),
             "score_tables_": MapOf(knots),
             "leaderboard_": ListOf(Record({"candidate": Text(), "weight": Number(0, 1)})),
+            **describe_student(getattr(self, "student_", None)),
         }
 
     def _scores(self, X: Any) -> NDArray[np.float32]:

@@ -10,12 +10,14 @@ from sklearn.base import BaseEstimator, clone
 from sklearn.utils.validation import check_is_fitted
 
 from mixpul._util.random import RandomStateLike, as_generator, seed_parts
+from mixpul._util.schema import Spec
 from mixpul._util.validation import Interval
 from mixpul.base import HeldOut, PUClassifier
 from mixpul.methods._student import (
     N_STEPS,
     WIDTHS,
     Student,
+    describe_student,
     learn_student,
     measure_agreement,
     score_by_student,
@@ -159,6 +161,9 @@ class DistilledPUClassifier(PUClassifier):
 
     def _list_needed(self) -> tuple[str, ...]:
         return ("student_",)
+
+    def _describe_learned(self) -> dict[str, Spec]:
+        return super()._describe_learned() | describe_student(getattr(self, "student_", None))
 
     def _scores(self, X: Any) -> NDArray[np.float32]:
         return score_by_student(self.student_, X)

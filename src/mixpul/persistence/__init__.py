@@ -24,7 +24,7 @@ from mixpul._util.schema import Array, check_value
 from mixpul.base import PUClassifier
 from mixpul.persistence._file import FORMAT, checksum, open_file, read_file, refuse, write_file
 from mixpul.persistence._models import pack_model, rebuild_model
-from mixpul.persistence._nets import take_below
+from mixpul.persistence._nets import split_names
 from mixpul.persistence._steps import pack_steps, rebuild_steps, show_steps
 from mixpul.persistence._tables import build_pipeline, is_simple, take_apart
 from mixpul.persistence._values import CLASSES, UNSTORED, holds_unstored
@@ -136,7 +136,8 @@ def load(path: str | os.PathLike, **params: Any) -> PUClassifier | Pipeline:
         table = description.get("table")
         whole = model if table is None else build_pipeline(model, table)
         if "steps" in description:
-            whole = rebuild_steps(description["steps"], take_below(tensors, "steps."), model)
+            of_steps = split_names(tensors).get("steps", {})
+            whole = rebuild_steps(description["steps"], of_steps, model)
     # A checksum can be right and the content still not add up: anyone can compute one. Whatever
     # goes wrong then, it is the file.
     except Exception as error:
