@@ -5,6 +5,7 @@ import shlex
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import combinations
 from pathlib import Path
 from typing import Any
 
@@ -74,6 +75,7 @@ def read_labeled_table(
     """Read a table to learn from and take its labels, and perhaps its weights, out."""
     weighing = weighing or Weighing()
     _check_label_is_not_used(options, weighing)
+    _check_one_kind(options)
     frame = read_table(table, **reading.to_arguments())
     data = split_label(
         frame,
@@ -88,8 +90,14 @@ def read_labeled_table(
     id_column = options.id_column
     apart = [name for name in (id_column, weighing.weight) if name is not None]
     left_out = [*apart, *options.drop]
-    wanted = [*left_out, *options.keep, *options.categorical]
-    check_present(wanted, list(map(str, data.X.columns)), "The table")
+    kinds = options.list_kinds()
+    known = list(map(str, data.X.columns))
+    check_present([*left_out, *options.keep, *options.categorical], known, "The table")
+    for kind, names in kinds.items():
+        try:
+            check_present(names, known, f"--{kind}: the table")
+        except ValueError as error:
+            raise typer.BadParameter(str(error)) from None
     ids = None if id_column is None else data.X[id_column].tolist()
     for queue in options.verdicts or ():
         is_negative |= _read_queue(queue, data.is_positive, is_negative, id_column, ids)
@@ -97,7 +105,14 @@ def read_labeled_table(
         *data,
         ids=ids,
         input=TableInput(
-            drop=left_out, keep=list(options.keep), categorical=list(options.categorical)
+            drop=left_out,
+            keep=list(options.keep),
+            categorical=list(options.categorical),
+            number=kinds["number"],
+            category=kinds["category"],
+            date=kinds["date"],
+            text=kinds["text"],
+            date_order=None if options.date_order is None else options.date_order.value,
         ),
         options=options,
         is_negative=is_negative,
@@ -145,6 +160,7 @@ def _check_label_is_not_used(options: TableOptions, weighing: Weighing) -> None:
         "--drop": options.drop,
         "--keep": options.keep,
         "--categorical": options.categorical,
+        **{f"--{kind}": names for kind, names in options.list_kinds().items()},
         "--weight": [weighing.weight],
         "--propensity": weighing.propensity,
     }
@@ -153,6 +169,22 @@ def _check_label_is_not_used(options: TableOptions, weighing: Weighing) -> None:
             raise typer.BadParameter(
                 f"{option} names {options.label!r}, the label column, which is never learned "
                 "from; name another."
+            )
+
+
+def _check_one_kind(options: TableOptions) -> None:
+    """Refuse a column that is to be two things."""
+    asked = {"drop": list(options.drop), "id": [options.id_column], **options.list_kinds()}
+    # The former name of the same.
+    asked["category"] = [*asked["category"], *options.categorical]
+    for one, other in combinations(asked, 2):
+        if both := set(asked[one]) & set(asked[other]) - {None}:
+            # Which has always been allowed: codes that are left out after all.
+            if one in ("drop", "id") and both <= set(options.categorical):
+                continue
+            raise typer.BadParameter(
+                f"Column {min(both)!r} is named by both --{one} and --{other}; it can be one of "
+                "them."
             )
 
 

@@ -157,12 +157,17 @@ def write_page(render: Callable[[], str], outputs: FitOutputs) -> None:
         say(f"Page: {escape(str(outputs.report))}")
 
 
-def show_results(found: Assessment, outputs: FitOutputs, inputs: str) -> None:
-    """Print the assessment as JSON, or say it in words; `inputs` says what was learned from."""
+def show_results(
+    found: Assessment, outputs: FitOutputs, inputs: str, details: Sequence[str] = ()
+) -> None:
+    """Print the assessment as JSON, or say it in words.
+
+    `inputs` says what was learned from, `details` are further sentences about it.
+    """
     if outputs.as_json:
         print_json(found.to_dict())
         return
-    _show_numbers(found, inputs)
+    _show_numbers(found, inputs, details)
     say(_draw_thresholds(found))
     if PROMISE not in found.suggested:
         say(explain_few_for_recall(found.data["positives"], PROMISED_RECALL))
@@ -173,7 +178,7 @@ def show_results(found: Assessment, outputs: FitOutputs, inputs: str) -> None:
     say(f"Model: {escape(str(outputs.model))}")
 
 
-def _show_numbers(found: Assessment, inputs: str) -> None:
+def _show_numbers(found: Assessment, inputs: str, details: Sequence[str]) -> None:
     data, prior = found.data, found.prior
     units = f"{data['unit']}s"
     negatives = f", {data['negatives']:,} verified negatives" if data["negatives"] else ""
@@ -181,6 +186,8 @@ def _show_numbers(found: Assessment, inputs: str) -> None:
         f"{data['positives']:,} labeled positives and {data['unlabeled']:,} unlabeled {units}"
         f"{negatives}, {inputs}; {found.method}, {found.folds} folds, {found.made['seconds']:.0f} s"
     )
+    for sentence in details:
+        say(f"  {escape(sentence)}")
     titles = (
         "PU-AUC out of fold",
         f"Positives among the unlabeled {units}",
