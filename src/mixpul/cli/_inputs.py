@@ -19,13 +19,15 @@ from mixpul.cli._messages import note
 from mixpul.cli.options import Reading, TableOptions, Weighing
 from mixpul.persistence import describe
 from mixpul.tables import TableInput, find_negatives, read_table, read_verdicts, split_label
-from mixpul.tables.formats import split_place
+from mixpul.tables.formats import find_format, split_place
 from mixpul.tables.names import check_present
 from mixpul.tables.opening import is_stream, open_bytes
+from mixpul.tables.parts import find_parts
 
 __all__ = [
     "LabeledTable",
     "digest_table",
+    "join_digests",
     "load_any_model",
     "load_table_model",
     "name_table",
@@ -217,22 +219,37 @@ def load_table_model(path: Path) -> tuple[Pipeline, dict[str, Any]]:
     return pipeline, info
 
 
-def name_table(table: str) -> str:
+def name_table(table: str | Sequence[str]) -> str:
     """Return what to call a table on a page."""
+    if not isinstance(table, str):
+        return f"{Path(table[0]).name} and {len(table) - 1} more"
     file, place = split_place(table)
     return "standard input" if table == "-" else " ".join([Path(file).name, *filter(None, [place])])
 
 
-def digest_table(table: str) -> str | None:
-    """Return a fingerprint of a file; None for a stream, which cannot be read again."""
+def digest_table(table: str | Sequence[str]) -> str | None:
+    """Return a fingerprint of a file or of many; None for a stream, which cannot be read again."""
     if is_stream(table):
         return None
-    path, place = split_place(table)
-    with open_bytes(path) as file:
-        digest = hashlib.file_digest(file, "sha256")
-    if place is not None:
-        digest.update(f"::{place}".encode())
-    return f"sha256:{digest.hexdigest()}"
+    digests = []
+    for part in find_parts(table):
+        path, place = split_place(part.name)
+        find_format(path)  # which says it if there is no such file
+        with open_bytes(path) as file:
+            digest = hashlib.sha256()
+            while piece := file.read(2**20):
+                digest.update(piece)
+        if place is not None:
+            digest.update(f"::{place}".encode())
+        digests.append(f"sha256:{digest.hexdigest()}")
+    return join_digests(digests)
+
+
+def join_digests(digests: Sequence[str]) -> str | None:
+    """Return one fingerprint for several files in order, that of the file itself for one."""
+    if len(digests) <= 1:
+        return digests[0] if digests else None
+    return f"sha256:{hashlib.sha256(' '.join(digests).encode()).hexdigest()}"
 
 
 def quote_command(words: Sequence[str] | None = None) -> str:

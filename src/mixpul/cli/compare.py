@@ -74,7 +74,8 @@ def compare(
             say(escape(sentence))
         say(f"Page: {escape(str(out / 'comparison.html'))}")
         if content["recommended"]:
-            words = ["fit", table, *_repeat_options(options, reading, known)]
+            tables = [table] if isinstance(table, str) else table
+            words = ["fit", *tables, *_repeat_options(options, reading, known)]
             command = quote_command([*words, "--method", content["recommended"]])
             say(escape(f"Next: {command}"))
     if content["recommended"] is None:

@@ -122,12 +122,14 @@ COLUMNS = "What columns hold"
 
 # -- single options -------------------------------------------------------------------------
 
-TableArgument = Annotated[
-    str,
+# Commands get the one file that was named as it is, several as a list (`expand_groups`).
+TableArgument: Any = Annotated[
+    list[str],
     typer.Argument(
-        metavar="TABLE",
+        metavar="TABLE...",
         help="CSV, Parquet, Feather, JSON Lines or Excel file (file.xlsx::Sheet), SQLite or DuckDB "
-        "table or query (file.db::TABLE); - is standard input.",
+        "table or query (file.db::TABLE); also several files, a folder or a URL. - is standard "
+        "input.",
     ),
 ]
 ModelArgument = Annotated[
@@ -404,6 +406,8 @@ def expand_groups(command: Callable[..., None]) -> Callable[..., None]:
 
     @wraps(command)
     def run(**typed: Any) -> None:
+        if isinstance(typed.get("table"), list) and len(typed["table"]) == 1:
+            (typed["table"],) = typed["table"]
         for name, group in groups.items():
             typed[name] = group(**{field: typed.pop(field) for field in group._fields})
         command(**typed)

@@ -22,7 +22,6 @@ __all__ = [
     "FILLERS",
     "MISSING",
     "as_numbers",
-    "hint_at_numbers",
     "make_plan",
     "normalise_category",
     "read_embedding",
