@@ -110,7 +110,21 @@ def _read_file(path: str | os.PathLike) -> list[_Line]:
     lines = list(_read_tasks(text, name) if is_json else _read_csv(text, name))
     if not lines:
         raise MixpulError(f"{name!r} has no rows; a queue of `mixpul review` was expected.")
+    _refuse_repeats(lines)
     return lines
+
+
+def _refuse_repeats(lines: Sequence[_Line]) -> None:
+    """Refuse a file that has a row twice; several files may share rows, if they agree."""
+    seen: dict[tuple[str, ...], str] = {}
+    for line in lines:
+        key = tuple(line.cells[name] for name in (*ROUND, ROW))
+        if key in seen:
+            raise MixpulError(
+                f"{line.where} has the same row as {seen[key].rpartition(', ')[2]}; remove one of "
+                "them."
+            )
+        seen[key] = line.where
 
 
 def _decode(content: bytes) -> str:
