@@ -142,6 +142,13 @@ def test_the_suite_labels_at_most_half_of_the_positives_and_scales_by_training_r
     assert len(split.X_test) == 120
 
 
+def test_the_suite_compares_the_portfolios_own_figure_with_that_of_fresh_rows(suite):
+    record = {"prior": 0.2, "auc": 0.9, "pu_auc": 0.84, "nested_pu_auc": 0.83}
+    assert suite.expect_pu_auc(record) == pytest.approx(0.82)  # 0.8 * 0.9 + 0.1
+    records = [record | {"settings": {"n_positive": 60}, "pu_auc": one} for one in (0.84, 0.86)]
+    assert suite.summarise_optimism(records)[-1] == "| 60 | +0.0300 | 0.0100 | +0.0200 |"
+
+
 @pytest.fixture
 def trust(monkeypatch):
     monkeypatch.syspath_prepend(BENCHMARKS)

@@ -844,26 +844,9 @@ def test_in_a_browser_the_pictures_are_there_and_nothing_sticks_out(work, browse
     assert contrast(browser.run(colour), browser.background()) >= 4.5
 
 
-# -- the example and the page of the documentation ------------------------------------------
+# -- the page of the documentation ----------------------------------------------------------
 
 ROOT = Path(__file__).parents[1]
-
-
-def test_the_example_runs(tmp_path, monkeypatch, capsys):
-    monkeypatch.syspath_prepend(ROOT / "examples")
-    import images as example
-
-    monkeypatch.setattr(example, "N_KNOWN", 20)
-    monkeypatch.setattr(example, "N_UNLABELED", 40)
-    monkeypatch.setattr(example, "N_NEW", 30)
-    # In this process: seconds of imports less.
-    monkeypatch.setattr(example, "mixpul", lambda *words: codes.append(run(*words).code))
-    codes = []
-    auc = example.main(tmp_path, *SETTINGS, "--size", "8")
-    assert codes == [0, 0]
-    assert 0 <= auc <= 1
-    assert "9 of the 30 new images are crosses." in capsys.readouterr().out
-    assert (tmp_path / "report.html").exists()
 
 
 def test_the_commands_of_the_how_to_run(tmp_path, monkeypatch):

@@ -362,7 +362,9 @@ def test_a_checkpoint_of_another_training_is_refused(pictures, tmp_path):
     with pytest.raises(ValueError, match="other parameters or other data"):
         model.set_params(augment=None).fit(X[::-1], s[::-1])
     path.write_bytes(b"something else")
-    with pytest.raises(ValueError, match="not a checkpoint of a training; name another file"):
+    with pytest.raises(
+        ValueError, match="not a checkpoint of a training; name another file, or remove it"
+    ):
         model.fit(X, s)
     assert path.read_bytes() == b"something else"
 

@@ -24,7 +24,7 @@ from mixpul.paper.trial import Trial
 def square(trial):
     if trial.settings.get("c") == 13:
         raise ArithmeticError("unlucky")
-    return {"auc": float(trial.seed) ** 2, "process": os.getpid()}
+    return {"auc": trial.seed**2 / 100, "process": os.getpid()}
 
 
 def busy(trial):
@@ -63,7 +63,7 @@ class TestRun:
     def test_results_are_files_that_hold_trial_and_scores(self, tmp_path):
         run(trials(3, c=0.1), square, tmp_path)
         records = read_results(tmp_path, "toy")
-        assert sorted(record["auc"] for record in records) == [0, 1, 4]
+        assert sorted(record["auc"] for record in records) == [0, 0.01, 0.04]
         assert len(list((tmp_path / "toy").glob("*.json"))) == 3
         record = records[0]
         assert record["settings"] == {"c": 0.1}
@@ -88,7 +88,7 @@ class TestRun:
 
     def test_processes_share_the_work(self, tmp_path):
         records = run(trials(8), busy, tmp_path, jobs=2)
-        assert {record["auc"] for record in records} == {s**2 for s in range(8)}
+        assert {record["auc"] for record in records} == {s**2 / 100 for s in range(8)}
         assert len({record["process"] for record in records} - {os.getpid()}) == 2
 
     def test_a_worker_of_another_version_is_refused(self, tmp_path):
@@ -101,7 +101,7 @@ class TestRun:
             n_workers=2, threads_per_worker=1, dashboard_address=None
         ) as cluster:
             records = run(trials(6), busy, tmp_path, scheduler=cluster.scheduler_address)
-        assert {record["auc"] for record in records} == {s**2 for s in range(6)}
+        assert {record["auc"] for record in records} == {s**2 / 100 for s in range(6)}
         assert len({record["process"] for record in records} - {os.getpid()}) == 2
         assert len(read_results(tmp_path, "toy")) == 6
 
@@ -138,7 +138,9 @@ class TestFiles:
         assert pack_results(tmp_path, "other") is None
 
     def test_a_foreign_file_is_named(self, tmp_path):
-        (tmp_path / "toy.jsonl").write_text('{"id": 1, "target": "toy"}\nhello\n')
+        run(trials(1), square, tmp_path)
+        with pack_results(tmp_path, "toy").open("a") as file:
+            file.write("hello\n")
         with pytest.raises(ValueError, match=r"line 2 of .*toy.jsonl"):
             read_results(tmp_path, "toy")
 

@@ -1,12 +1,20 @@
+import re
 import subprocess
 import sys
+from functools import partial
 
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
 
+from mixpul import load, save
+from mixpul._util.errors import DamagedFile
+from mixpul._util.tensor_files import read_tensors, write_tensors
+from mixpul.methods._lightgbm import drop_tiny, read_trees
+from mixpul.methods._trees import _walk, make_predictor, sum_trees
 from mixpul.methods.supervised import SupervisedClassifier, _make_search_space, _split
+from mixpul.persistence import describe
 
 lightgbm = pytest.importorskip("lightgbm")
 hyperopt = pytest.importorskip("hyperopt")
@@ -68,14 +76,151 @@ def test_scaled_leaves_weigh_as_with_balanced_classes():
     assert settings["min_child_samples"] == 20
 
 
-def test_model_is_kept_as_text_that_scores_to_the_bit(pu):
-    model = SupervisedClassifier(**QUICK).fit(pu.X, pu.y)
-    expected = model.decision_function(pu.X)
-    del model._booster  # as after loading from a file
-    assert_array_equal(model.decision_function(pu.X), expected)
+def boost(X, y, **params):
+    """A model of LightGBM with deep trees, as arrays of ours and as it is."""
+    settings = {"objective": "binary", "verbosity": -1, "num_threads": 1, "min_data_in_leaf": 1}
+    booster = lightgbm.train(settings | params, lightgbm.Dataset(X, label=y), num_boost_round=40)
+    return read_trees(booster.model_to_string()), booster
+
+
+def make_hard_rows(random, n=3000):
+    """Rows of ties, zeros of both signs, tiny, huge and ordinary numbers."""
+    special = [0.0, -0.0, 1e-38, -1e-38, 1e-36, 3e38, -3e38, 1.0, -1.0]
+    rows = random.normal(size=(n, 6)).astype(np.float32)
+    rows[:, 1] = np.round(rows[:, 1])
+    rows[:, 2] = random.choice(np.array(special, dtype=np.float32), n)
+    rows[random.random((n, 6)) < 0.2] = 0
+    return rows
+
+
+@pytest.mark.parametrize(
+    "params",
+    [
+        {},
+        {"num_leaves": 200, "max_depth": -1},
+        {"max_depth": 2},
+        {"num_leaves": 2},
+        {"boost_from_average": False, "learning_rate": 0.5},
+        {"use_missing": False},
+    ],
+)
+@pytest.mark.parametrize("has_gaps", [False, True])
+def test_our_trees_score_as_lightgbm_does(params, has_gaps):
+    """Also where gaps in training gave the trees default directions; rows to score have none."""
+    random = np.random.default_rng(0)
+    X = make_hard_rows(random)
+    y = (X[:, 0] + X[:, 1] * (X[:, 2] > 0) + random.normal(size=len(X)) > 1).astype(float)
+    seen = X.astype(np.float64)
+    if has_gaps:
+        seen[random.random(X.shape) < 0.1] = np.nan
+    trees, booster = boost(seen, y, **params)
+    rows = np.concatenate([X, make_hard_rows(random, 1000)])
+    # Values right at a threshold, and next to it.
+    at = trees.threshold[trees.children[:, 0] != np.arange(len(trees.value))].astype(np.float32)
+    for k, value in enumerate((at, np.nextafter(at, np.float32(9)), np.nextafter(at, -at))):
+        rows[: len(value[:900]), k] = value[:900]
+    expected = booster.predict(rows, raw_score=True)
+    for predict in (make_predictor(trees, 6), partial(_walk, trees)):
+        assert_allclose(sum_trees(predict, drop_tiny(rows)), expected, rtol=0, atol=1e-12)
+    csr = booster.predict(sparse.csr_matrix(drop_tiny(rows)), raw_score=True)
+    assert_allclose(sum_trees(make_predictor(trees, 6), drop_tiny(rows)), csr, rtol=0, atol=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("params", "message"),
+    [({"zero_as_missing": True}, "a way that is not known"), ({"linear_tree": True}, "linear")],
+)
+def test_trees_that_ask_in_other_ways_are_refused(params, message):
+    X = make_hard_rows(np.random.default_rng(0), 500)
+    with pytest.raises(DamagedFile, match=message):
+        boost(X, X[:, 0] > 0, **params)
+
+
+def test_trees_that_ask_for_categories_are_refused():
+    X = np.random.default_rng(0).integers(0, 5, (500, 2)).astype(float)
+    y = np.isin(X[:, 0], [1, 3]).astype(float)
+    data = lightgbm.Dataset(X, label=y, categorical_feature=[0])
+    booster = lightgbm.train({"objective": "binary", "verbosity": -1, "num_threads": 1}, data, 3)
+    with pytest.raises(DamagedFile, match="categories"):
+        read_trees(booster.model_to_string())
+
+
+def test_model_is_kept_as_arrays_that_score_like_lightgbm(pu, monkeypatch):
+    boosters = []
+    boost = SupervisedClassifier._boost
+
+    def spy(*args, **kwargs):
+        boosters.append(boost(*args, **kwargs))
+        return boosters[-1]
+
+    monkeypatch.setattr(SupervisedClassifier, "_boost", spy)
+    model = SupervisedClassifier(**QUICK, min_leaf="scaled").fit(pu.X, pu.y)
+    expected = boosters[-1].predict(pu.X, raw_score=True)
+    assert_array_equal(model.decision_function(pu.X), expected.astype(np.float32))
+    assert not any("lightgbm" in str(type(value)) for value in vars(model).values())
     assert len(model.trials_) == 2
     assert set(model.params_) >= {"learning_rate", "num_leaves"}
     assert all(type(value) in (int, float) for value in model.params_.values())
+
+
+def write_former_file(model, path, text):
+    """A file as it was before there were arrays: with LightGBM's text."""
+    save(model, path)
+    tensors, description = read_tensors(path, "mixpul")
+    tensors = {name: one for name, one in tensors.items() if not name.startswith("tree_")}
+    description["learned"]["model_text_"] = text
+    write_tensors(path, "mixpul", tensors, description)
+
+
+def test_former_files_with_text_are_read_without_its_parser(pu, tmp_path, monkeypatch):
+    boosters = []
+    boost = SupervisedClassifier._boost
+
+    def spy(*args, **kwargs):
+        boosters.append(boost(*args, **kwargs))
+        return boosters[-1]
+
+    monkeypatch.setattr(SupervisedClassifier, "_boost", spy)
+    model = SupervisedClassifier(**QUICK, min_leaf="scaled").fit(pu.X, pu.y)
+    text = boosters[-1].model_to_string(num_iteration=boosters[-1].best_iteration)
+    write_former_file(model, tmp_path / "former", text)
+    monkeypatch.setitem(sys.modules, "lightgbm", None)
+    loaded = load(tmp_path / "former")
+    assert_array_equal(loaded.decision_function(pu.X), model.decision_function(pu.X))
+    save(loaded, tmp_path / "again")
+    assert "model_text_" not in describe(tmp_path / "again")["learned"]
+
+
+FORGED = {
+    "a column beyond the last": lambda t: re.sub("split_feature=\\d+", "split_feature=99", t),
+    "a column below the first": lambda t: re.sub("split_feature=\\d+", "split_feature=-7", t),
+    "a child beyond the last": lambda t: re.sub("left_child=\\S+", "left_child=9999", t),
+    "a child far beyond": lambda t: re.sub("left_child=\\S+", f"left_child={2**62}", t),
+    "a leaf beyond the last": lambda t: re.sub("right_child=\\S+", "right_child=-99999", t),
+    "a cycle": lambda t: re.sub("left_child=\\S+", "left_child=0", t),
+    "a leaf of nothing": lambda t: re.sub("leaf_value=\\S+", "leaf_value=nan", t),
+    "no leaves": lambda t: re.sub("leaf_value=.*", "leaf_value=", t),
+    "a leaf less": lambda t: re.sub("leaf_value=\\S+ ", "leaf_value=", t),
+    "a threshold of text": lambda t: re.sub("threshold=\\S+", "threshold=x", t),
+    "truncated": lambda t: t[: len(t) // 2],
+    "empty": lambda t: "",
+    "a list": lambda t: [1],
+}
+
+
+@pytest.mark.parametrize("change", FORGED)
+def test_forged_text_is_refused_at_load(pu, tmp_path, change):
+    X, y = pu.X, pu.y.astype(float)
+    _, booster = boost(X, y)
+    model = SupervisedClassifier(**QUICK).fit(X, pu.y)
+    text = booster.model_to_string()
+    write_former_file(model, tmp_path / "former", text)
+    load(tmp_path / "former")
+    forged = FORGED[change](text)
+    assert forged != text
+    write_former_file(model, tmp_path / "former", forged)
+    with pytest.raises(DamagedFile, match="not a whole mixpul model file"):
+        load(tmp_path / "former")
 
 
 def test_the_best_trial_is_taken(pu, monkeypatch):

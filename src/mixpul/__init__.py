@@ -4,7 +4,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from mixpul._names import METHODS, find_object
+from mixpul._names import METHODS, STUDENTS, find_object
 
 if TYPE_CHECKING:  # what follows is looked up in the registry; this is for type checkers
     from mixpul import assess as assess
@@ -21,6 +21,7 @@ if TYPE_CHECKING:  # what follows is looked up in the registry; this is for type
     from mixpul.methods.auto import AutoPUClassifier as AutoPUClassifier
     from mixpul.methods.bagging import BaggingPUClassifier as BaggingPUClassifier
     from mixpul.methods.boosting import BoostingPUClassifier as BoostingPUClassifier
+    from mixpul.methods.distilled import DistilledPUClassifier as DistilledPUClassifier
     from mixpul.methods.logistic import LogisticPUClassifier as LogisticPUClassifier
     from mixpul.methods.mixpul import MixPULClassifier as MixPULClassifier
     from mixpul.methods.nnpu import NNPUClassifier as NNPUClassifier
@@ -39,7 +40,9 @@ __version__ = "0.1.0"
 __path__.append(str(Path(__file__).parent / "_moved"))
 
 # Imported on first use: torch takes seconds, which `mixpul --help` should not.
-_OBJECTS = METHODS.locate_classes() | {
+_OBJECTS = {
+    **METHODS.locate_classes(),
+    **STUDENTS.locate_classes(),
     "load": "mixpul.persistence:load",
     "save": "mixpul.persistence:save",
 }

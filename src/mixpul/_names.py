@@ -17,6 +17,7 @@ __all__ = [
     "NETS",
     "PRESETS",
     "PRIORS",
+    "STUDENTS",
     "Registry",
     "find_object",
 ]
@@ -93,6 +94,9 @@ METHODS = Registry(
         "logistic": "mixpul.methods.logistic:LogisticPUClassifier",
     }
 )
+
+# What other classifiers become, so not a method to compare with them.
+STUDENTS = Registry({"distilled": "mixpul.methods.distilled:DistilledPUClassifier"})
 
 PRIORS = Registry(
     {

@@ -1,9 +1,11 @@
 """The contract of every classifier: labels, validation, prediction, the decision threshold."""
 
 import warnings
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from functools import partial
 from importlib import import_module
 from inspect import signature
+from math import prod
 from numbers import Real
 from typing import Any, NamedTuple, Self
 
@@ -14,6 +16,9 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from mixpul._util.arrays import has_repeats
+from mixpul._util.errors import DamagedFile, MixpulError
+from mixpul._util.schema import Array, Flag, Number, Record, Spec, Text, check_value
+from mixpul._util.shuffling import sample_rows
 from mixpul._util.validation import (
     check_finite,
     check_labels_present,
@@ -24,12 +29,15 @@ from mixpul._util.validation import (
 )
 from mixpul.metrics.calibration import learn_density_ratio, to_probabilities
 from mixpul.metrics.checks import check_prior_range
+from mixpul.metrics.importance import measure_drops
 from mixpul.training import is_images
 
 __all__ = ["HeldOut", "PUClassifier", "pick_shared"]
 
 # With fewer, results depend on which rows happen to be labeled, so a fit warns.
 LEAST_POSITIVES = 5
+# Values of the rows kept in memory to measure the importance of columns.
+MOST_KEPT = 2**21
 
 
 class HeldOut(NamedTuple):
@@ -66,6 +74,9 @@ class PUClassifier(ClassifierMixin, BaseEstimator):
     _uses_weights = False
 
     threshold_: float
+    # In memory only: rows, labels, places in the fit, folds; and what was measured on them.
+    _sample: tuple[Any, NDArray[np.bool_], NDArray[np.intp], NDArray[np.int32]]
+    _importances: NDArray[np.float64]
     # The mask of verified negatives, while a fit is under way; otherwise none of the rows is one.
     _is_negative: Any = np.False_
     # Weights of the rows, while a fit is under way: 1 on average within positives, unlabeled rows
@@ -155,6 +166,7 @@ or array of shape (n_samples, channels, height, width)
             self.oof_scores_ -= np.float32(self.threshold_)
         if held_out is not None:
             self._learn_density_ratio(is_positive, held_out)
+        self._keep_sample(X, is_positive)
         self.has_repeats_ = has_repeats(X)
         self.classes_ = classes  # last: it marks the classifier as fitted
         return self
@@ -165,7 +177,13 @@ or array of shape (n_samples, channels, height, width)
         raw = self._scores(self._check_input(X))
         # In the precision of the raw scores; rounded to float32 at the end.
         centred = raw - raw.dtype.type(self.threshold_)
-        return (self._slope * centred).astype(np.float32, copy=False)
+        scores = (self._slope * centred).astype(np.float32, copy=False)
+        if np.isnan(scores).any():
+            raise MixpulError(
+                "Some scores are NaN: the numbers of the rows, or of the model, are too large to "
+                "compute with. Standardise the columns and fit again."
+            )
+        return scores
 
     def predict_proba(
         self, X: ArrayLike, calibrated: bool = False, prior: float | None = None
@@ -244,6 +262,58 @@ or array of shape (n_samples, channels, height, width)
         # Not by probabilities: in float32 the sigmoid of a tiny score above 0 is exactly 0.5.
         return self.classes_[(scores > 0).astype(int)]
 
+    @property
+    def feature_importances_(self) -> NDArray[np.float64]:
+        """By how much the PU-AUC of a sample of training rows drops if a column is shuffled.
+
+        At least 0, and measured when it is asked for first. Methods with out-of-fold or out-of-bag
+        scores measure it on rows that they have not seen; others on rows that they have.
+        """
+        if not hasattr(self, "_importances"):
+            if not hasattr(self, "_sample"):
+                raise AttributeError(self._explain_no_importances())
+            rows, is_positive, places, folds = self._sample
+            self._importances = measure_drops(
+                rows, is_positive, places, folds, self._list_left_out_scorers()
+            )
+        return self._importances
+
+    def _explain_no_importances(self) -> str:
+        name = type(self).__name__
+        if not hasattr(self, "classes_"):
+            return f"This {name} is not fitted yet; call 'fit' before feature_importances_."
+        if len(self._row_shape) > 1:
+            return f"This {name} was fitted on images, which have no columns to be important."
+        return (
+            f"This {name} comes from a file, which holds no rows to measure feature_importances_ "
+            "on; call mixpul.assess.permutation_importance(model, X, y)."
+        )
+
+    def _keep_sample(self, X: Any, is_positive: NDArray[np.bool_]) -> None:
+        """Keep some rows, in memory only, for `feature_importances_`."""
+        if X.ndim != 2:
+            return
+        # Of wide rows fewer, so that portfolios do not keep a multiple of their data.
+        share = min(1.0, max(0.05, MOST_KEPT / (4_000 * X.shape[1])))
+        rows = sample_rows(is_positive, np.random.default_rng(0), share)
+        folds = getattr(self, "oof_folds_", np.zeros(len(is_positive), dtype=np.int32))
+        self._sample = X[rows], is_positive[rows], rows, folds[rows]
+
+    def _list_left_out_scorers(self) -> list[Callable[[Any, NDArray[np.intp]], NDArray]]:
+        """Return for each fold what scores rows of it by fits that have not seen them.
+
+        A scorer takes rows, perhaps changed ones, and their places in the fit. Without folds there
+        is one, which has seen all rows.
+        """
+        model: Any = self
+        if not hasattr(self, "oof_folds_"):
+            return [lambda rows, places: model.decision_function(rows)]
+        if hasattr(self, "make_fold_scorers"):
+            return [_ignore_places(score) for score in model.make_fold_scorers()]
+        return [
+            partial(_score_fold, model, fold) for fold in range(int(model.oof_folds_.max()) + 1)
+        ]
+
     def _learn_density_ratio(self, is_positive: NDArray[np.bool_], held_out: HeldOut) -> None:
         """Compare scores with labels where both kinds of rows were held out."""
         known = held_out.is_known & np.isfinite(held_out.scores)
@@ -271,10 +341,44 @@ or array of shape (n_samples, channels, height, width)
         """Name the learned attributes that `_scores` cannot do without."""
         return ()
 
+    def _describe_learned(self) -> dict[str, Spec]:
+        """Return what each learned attribute may be; a file with anything else is refused.
+
+        Shapes may name `n_features`, the columns of the fit, and `n_columns`, the numbers of a row.
+        """
+        return {
+            "n_features_in_": Number(1, whole=True),
+            "feature_names_in_": Array("text", ("n_features",)),
+            "threshold_": Number(),
+            "density_ratio_": Array("float", (2, None)),
+            "has_repeats_": Flag(),
+            "class_prior_": Record({"value": Number(0, 1), "source": Text()}),
+            "prior_": Number(0, 1),
+            "oof_scores_": Array("float", ("n_rows",)),
+            "oof_folds_": Array("whole", ("n_rows",), low=0),
+        }
+
+    def _check_learned(self) -> None:
+        """Refuse what a file says was learned unless it is whole and `_scores` can use it."""
+        for name in ("classes_", "n_features_in_", "threshold_", *self._list_needed()):
+            if not hasattr(self, name):
+                raise DamagedFile(f"it has no {name!r}.")
+        _check_classes(self.classes_)
+        if self.n_features_in_ != self._row_shape[0]:
+            raise DamagedFile("its rows and its columns do not fit together.")
+        sizes = {"n_features": self._row_shape[0], "n_columns": prod(self._row_shape)}
+        for name, spec in self._describe_learned().items():
+            if hasattr(self, name):
+                check_value(getattr(self, name), spec, name, sizes)
+        if hasattr(self, "density_ratio_") and (np.diff(self.density_ratio_[0]) < 0).any():
+            raise DamagedFile("'density_ratio_' is not in the order of its scores.")
+
     # -- input --------------------------------------------------------------------------------
 
     def _forget(self) -> None:
         """Drop what an earlier fit has learned: another setting may not set all of it again."""
+        for name in ("_sample", "_importances"):
+            self.__dict__.pop(name, None)
         kept = {"n_features_in_", "feature_names_in_"}  # of this fit already
         for name in [n for n in vars(self) if n.endswith("_") and n not in kept]:
             delattr(self, name)
@@ -328,6 +432,26 @@ or array of shape (n_samples, channels, height, width)
         tags.classifier_tags.multi_class = False
         tags.input_tags.sparse = True
         return tags
+
+
+def _check_classes(classes: Any) -> None:
+    """Refuse labels that are not two different plain values."""
+    is_pair = isinstance(classes, np.ndarray) and classes.shape == (2,)
+    entries = classes.tolist() if is_pair else []
+    if not entries or not all(isinstance(one, str | int | float) for one in entries):
+        raise DamagedFile("'classes_' are not two labels.")
+    # NaN is not equal to itself.
+    if entries[0] == entries[1] or any(one != one for one in entries):
+        raise DamagedFile("'classes_' are not two different labels.")
+
+
+def _ignore_places(score: Callable[[Any], NDArray]) -> Callable[[Any, NDArray], NDArray]:
+    return lambda rows, places: score(rows)
+
+
+def _score_fold(model: Any, fold: int, rows: Any, places: NDArray[np.intp]) -> NDArray:
+    # Trees score a row by those of them that have not seen it, hence its place in the fit.
+    return model.score_left_out(rows, fold, places)
 
 
 def pick_shared(given: Mapping[str, Any], base: type[BaseEstimator]) -> dict[str, Any]:

@@ -1,11 +1,33 @@
 """Errors that a user can do something about; the command line prints them as one sentence."""
 
-__all__ = ["MixpulError", "TrainingDiverged"]
+from mixpul._util.printable import make_printable
+
+__all__ = ["DamagedFile", "MissingTable", "MixpulError", "TableError", "TrainingDiverged"]
 
 
 class MixpulError(ValueError):
     """Input or settings that cannot work; the message names the way out."""
 
+    exit_code = 1
+
+
+class TableError(MixpulError):
+    """A file that is not a table, or that cannot be read as it is."""
+
+    exit_code = 2
+
+
+class MissingTable(TableError, FileNotFoundError):
+    """A table that is not where it should be."""
+
 
 class TrainingDiverged(MixpulError, FloatingPointError):
     """The loss or the scores became NaN or infinite."""
+
+
+class DamagedFile(MixpulError):
+    """A file that is damaged, forged, or not what it should be; nothing of it was used."""
+
+    def __init__(self, sentence: str) -> None:
+        # It may quote the file, which may hold codes that change what a terminal shows.
+        super().__init__(make_printable(sentence))

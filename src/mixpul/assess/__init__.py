@@ -8,6 +8,7 @@ from mixpul.assess.assessment import Assessment, assess
 from mixpul.assess.auditing import Audit, audit
 from mixpul.assess.claims import Claims, make_claims
 from mixpul.assess.comparison import Comparison, compare
+from mixpul.assess.importance import permutation_importance
 from mixpul.assess.source import Source
 from mixpul.assess.strata import Review, review
 
@@ -23,5 +24,6 @@ __all__ = [
     "audit",
     "compare",
     "make_claims",
+    "permutation_importance",
     "review",
 ]

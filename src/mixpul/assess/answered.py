@@ -2,15 +2,17 @@
 
 import csv
 import io
-import json
 import os
+import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from mixpul._util.errors import MixpulError
+from mixpul._util.errors import DamagedFile, MixpulError
+from mixpul._util.json_values import read_json
+from mixpul._util.schema import ListOf, Maybe, Record, Text, check_value
 from mixpul.assess.queues import CHECK, DESIGN, ROW, VERDICT, compute_check
 from mixpul.assess.strata import Review
 from mixpul.assess.verdicts import read_verdict
@@ -21,6 +23,25 @@ DELIMITERS = ",;\t"
 # What tells one draw from another.
 ROUND = ("mixpul_model", "mixpul_table", "mixpul_strata", "mixpul_seed", "mixpul_round")
 WHOLE = "keep all lines as `mixpul review` wrote them, and fill in the column verdict only"
+
+
+# Whole numbers, sizes of strata, and a score, perhaps with the comma of a spreadsheet.
+NUMBER = re.compile(r"[0-9]{1,15}")
+PATTERNS = {
+    ROW: NUMBER,
+    "mixpul_score": re.compile(r"[0-9]([.,][0-9]{1,20})?([eE]-?[0-9]{1,3})?"),
+    "mixpul_rank": NUMBER,
+    "mixpul_stratum": NUMBER,
+    "mixpul_stratum_drawn": NUMBER,
+    "mixpul_strata": re.compile(r"[0-9]{1,15}([+][0-9]{1,15}){0,999}"),
+    "mixpul_seed": NUMBER,
+    "mixpul_round": NUMBER,
+    "mixpul_place": NUMBER,
+}
+# What Label Studio exports, as far as it matters here.
+RESULTS = Maybe(ListOf(Record({}, {"value": Maybe(Record({}, {"choices": ListOf(Text())}))})))
+ANNOTATIONS = Maybe(ListOf(Record({}, {"result": RESULTS})))
+TASKS = ListOf(Record({}, {"data": Record({}), "annotations": ANNOTATIONS}))
 
 
 class Answered(NamedTuple):
@@ -107,7 +128,10 @@ def _read_file(path: str | os.PathLike) -> list[_Line]:
         )
     text = _decode(content)
     is_json = text.lstrip()[:1] in ("[", "{")
-    lines = list(_read_tasks(text, name) if is_json else _read_csv(text, name))
+    try:
+        lines = list(_read_tasks(text, name) if is_json else _read_csv(text, name))
+    except csv.Error as error:
+        raise DamagedFile(f"{name!r} is not a table of a queue: {error}; {WHOLE}.") from None
     if not lines:
         raise MixpulError(f"{name!r} has no rows; a queue of `mixpul review` was expected.")
     _refuse_repeats(lines)
@@ -138,7 +162,8 @@ def _decode(content: bytes) -> str:
 def _read_csv(text: str, name: str) -> Iterator[_Line]:
     head = text.partition("\n")[0]
     delimiter = max(DELIMITERS, key=head.count)
-    reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter)
+    # Other ways to end a line, as some spreadsheets have them, are the same to everyone else.
+    reader = csv.reader(io.StringIO(text.replace("\0", ""), newline=None), delimiter=delimiter)
     columns = [column.strip() for column in next(reader, [])]
     _check_columns(columns, name)
     shown = [column for column in columns[: columns.index(VERDICT)] if column != ROW]
@@ -155,21 +180,21 @@ def _read_csv(text: str, name: str) -> Iterator[_Line]:
 def _read_tasks(text: str, name: str) -> Iterator[_Line]:
     """Read what Label Studio exports: tasks with annotations, or in its short form without."""
     try:
-        tasks = json.loads(text)
-    except ValueError as error:
-        raise MixpulError(f"{name!r} is not whole JSON: {error}.") from None
-    if not isinstance(tasks, list) or not all(isinstance(task, dict) for task in tasks):
-        raise MixpulError(f"{name!r} is not a list of tasks as Label Studio exports them.")
+        tasks = read_json(text)
+        check_value(tasks, TASKS, "tasks")
+    except DamagedFile as error:
+        raise DamagedFile(
+            f"{name!r} is not a list of tasks as Label Studio exports them: {error}"
+        ) from None
     for number, task in enumerate(tasks, 1):
         where = f"{name!r}, task {number}"
         data = task.get("data", task)
-        if not isinstance(data, dict):
-            raise MixpulError(f"{where} has no data; export the tasks as JSON.")
         _check_columns(list(data), where)
         shown = data.get("mixpul_columns", [])
         cells = {column: str(value) for column, value in data.items()}
         cells[VERDICT] = _find_choice(task, where)
-        yield _make_line(cells, shown if isinstance(shown, list) else [], where)
+        is_list = isinstance(shown, list) and all(isinstance(column, str) for column in shown)
+        yield _make_line(cells, shown if is_list else [], where)
 
 
 def _find_choice(task: dict[str, Any], where: str) -> str:
@@ -210,7 +235,12 @@ def _make_line(cells: dict[str, str], shown: list[str], where: str) -> _Line:
     # Nothing is counted by a changed line: it would not be the row that was drawn.
     if any(name not in cells for name in shown) or compute_check(cells, shown) != cells[CHECK]:
         raise MixpulError(f"{where} was changed since it was drawn; {WHOLE}.")
-    return _Line(where, {name: cells[name].strip() for name in (ROW, *DESIGN)}, verdict)
+    design = {name: cells[name].strip() for name in (ROW, *DESIGN)}
+    # A hash can be right and the content still not add up: anyone can compute one.
+    for column, pattern in PATTERNS.items():
+        if not pattern.fullmatch(design[column]):
+            raise DamagedFile(f"{where} has {design[column][:40]!r} as {column!r}; {WHOLE}.")
+    return _Line(where, design, verdict)
 
 
 # -- rounds ---------------------------------------------------------------------------------
@@ -250,12 +280,16 @@ def _make_round(lines: list[_Line]) -> tuple[Review, list[str]]:
     def collect(name: str) -> Any:
         return np.array([int(line.cells[name]) for line in lines], dtype=np.intp)
 
+    sizes = np.array([int(size) for size in first["mixpul_strata"].split("+")], dtype=np.intp)
+    strata = collect("mixpul_stratum") - 1
+    if not 0 <= strata.min() <= strata.max() < len(sizes):
+        raise DamagedFile(f"{lines[0].where} names a stratum that is not there; {WHOLE}.")
     review = Review(
         rows=collect(ROW),
         scores=np.array([float(line.cells["mixpul_score"].replace(",", ".")) for line in lines]),
         ranks=collect("mixpul_rank"),
-        strata=collect("mixpul_stratum") - 1,
-        sizes=np.array([int(size) for size in first["mixpul_strata"].split("+")], dtype=np.intp),
+        strata=strata,
+        sizes=sizes,
         seed=int(first["mixpul_seed"]),
         number=int(first["mixpul_round"]),
     )

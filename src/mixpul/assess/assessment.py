@@ -1,10 +1,12 @@
 """How good a method is on a user's own PU data."""
 
 import datetime
+import os
 import platform
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields
+from importlib import import_module
 from importlib.metadata import version as find_version
 from typing import Any, NamedTuple
 
@@ -14,6 +16,7 @@ from sklearn.base import BaseEstimator
 from sklearn.pipeline import Pipeline
 
 from mixpul import __version__
+from mixpul._util.files import write_whole
 from mixpul._util.json_values import to_plain
 from mixpul._util.progress import progress_bar
 from mixpul.assess._warnings import record_warnings
@@ -122,6 +125,16 @@ class Assessment:
         names = [field.name for field in fields(self) if field.name not in ("model", "scores")]
         return {name: to_plain(getattr(self, name)) for name in names}
 
+    def to_html(self, path: str | os.PathLike | None = None) -> str:
+        """Return the report as one HTML page that loads nothing; with a path, write it there."""
+        page = _import_pages().render_fit_page(self.to_dict())
+        if path is not None:
+            write_whole(path, page.encode())
+        return page
+
+    def _repr_html_(self) -> str:
+        return _import_pages().render_fit_summary(self.to_dict())
+
 
 def assess(
     model: str | BaseEstimator | None,
@@ -137,6 +150,7 @@ def assess(
     verbose: int = 0,
     on_fitted: Callable[[Any], None] | None = None,
     negative: ArrayLike | None = None,
+    n_jobs: int | None = None,
     sample_weight: ArrayLike | None = None,
     propensity: Sequence[str] = (),
 ) -> Assessment:
@@ -181,6 +195,8 @@ def assess(
     negative : array-like of bool of shape (n,), optional
         Verified negatives, which the method learns from if it can. Every figure compares positives
         with unlabeled rows, as without them: rows that were looked at are seldom a random draw.
+    n_jobs : int or None, default=None
+        How many folds are fitted at a time; -1 is all cores. The figures do not depend on it.
     sample_weight : array-like of shape (n,), optional
         How much each row counts among those of its kind when the method learns, if it can use
         that. The figures count all rows the same.
@@ -212,7 +228,7 @@ def assess(
         ready = prepare_fit(
             model, X, is_positive, negative=negative, seed=random_state, **known, **weighing
         )
-        whole = _learn(ready, n_folds, random_state, verbose, on_fitted)
+        whole = _learn(ready, n_folds, random_state, verbose, on_fitted, n_jobs)
         rows, labeled, fitted, ids = _leave_out(ready, whole, ids)
         remedy = Remedy(source.command, propensity)
         judged = _judge(rows, labeled, fitted, known, remedy, random_state, verbose)
@@ -237,12 +253,18 @@ def assess(
     )
 
 
+def _import_pages() -> Any:
+    # Pages are made of assessments, so they stand above; a notebook asks for one from here.
+    return import_module("mixpul.pages")
+
+
 def _learn(
     ready: Prepared,
     n_folds: int,
     seed: int,
     verbose: int,
     on_fitted: Callable[[Any], None] | None,
+    n_jobs: int | None,
 ) -> OutOfFold:
     """Fit the classifier on all rows, and find the scores of rows left out."""
     rows, is_positive = ready.rows, ready.is_positive
@@ -251,7 +273,7 @@ def _learn(
     if on_fitted is not None:
         on_fitted(rows.model)
     return score_out_of_fold(
-        rows.classifier, rows.values, is_positive, n_folds, seed, verbose, *known
+        rows.classifier, rows.values, is_positive, n_folds, seed, verbose, *known, n_jobs
     )
 
 

@@ -4,6 +4,7 @@ import hashlib
 import json
 import os
 import time
+import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
@@ -15,11 +16,12 @@ from scipy.special import ndtr
 from sklearn.base import clone
 
 from mixpul import __version__
-from mixpul._util.errors import MixpulError, TrainingDiverged
+from mixpul._util.errors import DamagedFile, TrainingDiverged
 from mixpul._util.files import write_whole
-from mixpul._util.json_values import to_plain
+from mixpul._util.json_values import hash_json, read_json, to_plain
 from mixpul._util.progress import progress_bar
 from mixpul._util.random import number_folds
+from mixpul._util.schema import ListOf, Number, Record, Text, check_value
 from mixpul._util.validation import check_negative, split_labels, write_recipe
 from mixpul.assess.figures import bound_auc
 from mixpul.assess.intervals import estimate_auc, estimate_auc_difference
@@ -33,6 +35,17 @@ from mixpul.tables import TableInput
 from mixpul.tables.frames import as_frame
 
 __all__ = ["Comparison", "compare"]
+
+# What is kept of a method: scores, or the reason why there are none.
+KEPT = Record(
+    {"method": Text(), "key": Text()},
+    {
+        "seconds": Number(0),
+        "scores": ListOf(Number()),
+        "failure": Text(),
+        "sha256": Text(),
+    },
+)
 
 
 @dataclass(frozen=True)
@@ -175,7 +188,7 @@ def _run_methods(
     with progress_bar(len(chosen) * n_parts, "methods", verbose, unit="fits") as advance:
         for name, classifier in chosen.items():
             key = f"{key_of_rows} {write_recipe(classifier)}"
-            record = keeper.read(name, key) if keeper else None
+            record = keeper.read(name, key, len(rows)) if keeper else None
             if record is not None:
                 # A bar that skips what is there already would look stuck, then jump.
                 for _ in range(n_parts):
@@ -196,22 +209,35 @@ class _Keeper:
         self.folder = folder
         folder.mkdir(parents=True, exist_ok=True)
 
-    def read(self, name: str, key: str) -> dict[str, Any] | None:
+    def read(self, name: str, key: str, n_rows: int) -> dict[str, Any] | None:
         """Return the result of the same method on the same rows, unless it failed."""
         path = self.folder / f"{name}.json"
         if not path.exists():
             return None
         try:
-            record = json.loads(path.read_text())
-            return record if record["key"] == key and "failure" not in record else None
-        except (ValueError, KeyError, TypeError):
-            raise MixpulError(
-                f"{str(path)!r} is not a result of a comparison; move it away."
+            record = read_json(path.read_bytes())
+            check_value(record, KEPT)
+        except DamagedFile:
+            raise DamagedFile(
+                f"{str(path)!r} is not a result of a comparison, or it is damaged; move it away, "
+                "and the method is fitted again."
             ) from None
+        checksum = record.pop("sha256", None)
+        if checksum != hash_json(record):
+            warnings.warn(
+                f"{str(path)!r} is damaged: its content does not match its checksum. The method "
+                "is fitted again.",
+                UserWarning,
+                stacklevel=2,
+            )
+            return None
+        is_same = record["key"] == key and len(record.get("scores", [])) == n_rows
+        return record if is_same else None
 
     def write(self, name: str, record: Mapping[str, Any]) -> None:
         """Keep a result."""
-        write_whole(self.folder / f"{name}.json", json.dumps(record).encode())
+        whole = {**record, "sha256": hash_json(record)}
+        write_whole(self.folder / f"{name}.json", json.dumps(whole).encode())
 
 
 def _try_method(

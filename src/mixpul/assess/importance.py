@@ -1,20 +1,22 @@
 """Which columns matter: by how much the ranking suffers if a column is shuffled."""
 
 from collections.abc import Callable
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
-from threadpoolctl import threadpool_limits
+from numpy.typing import ArrayLike, NDArray
+from sklearn import inspection
+from sklearn.utils import Bunch
 
+from mixpul._util.shuffling import sample_rows, score_shuffled_columns
 from mixpul.assess.intervals import estimate_auc_difference
 from mixpul.assess.out_of_fold import OutOfFold
+from mixpul.metrics import pu_auc_scorer
 from mixpul.tables import TableInput
+from mixpul.tables.frames import as_frame
 
-__all__ = ["ShuffledScores", "measure_importance", "score_shuffled"]
-
-# Rows that are shuffled at most, and how often: enough for a standard error of some thousandths.
-MOST_POSITIVES, MOST_UNLABELED, N_PERMUTATIONS = 1_000, 3_000, 3
+__all__ = ["ShuffledScores", "measure_importance", "permutation_importance", "score_shuffled"]
 
 
 class ShuffledScores(NamedTuple):
@@ -47,36 +49,17 @@ def score_shuffled(
     All features of a column are shuffled together, which is the same as shuffling the column:
     `TableInput` works row by row.
     """
-    sample = _sample_rows(is_positive, random)
+    sample = sample_rows(is_positive, random)
     held_out, labels = rows[sample], is_positive[sample]
     parts = [np.flatnonzero(fitted.folds[sample] == k) for k in range(len(fitted.scorers))]
-    without, start = [], 0
-    # One thread: several of them wait for each other with so few rows. Asked for once, because that
-    # takes as long as to score a column.
-    with threadpool_limits(1):
-        for plan in table.plan_:
-            stop = start + len(plan["endings"])
-            # Within each part: a row gets values of rows that its scorer has not seen either.
-            orders = [[random.permutation(part) for part in parts] for _ in range(N_PERMUTATIONS)]
-            shuffled = np.empty((N_PERMUTATIONS, len(sample)), dtype=np.float32)
-            for part, scorer, *own in zip(parts, fitted.scorers, *orders, strict=True):
-                # All permutations at once: trees take longer to get ready than to score some rows.
-                changed = np.tile(held_out[part], (N_PERMUTATIONS, 1))
-                changed[:, start:stop] = held_out[np.concatenate(own), start:stop]
-                scores = scorer(changed, np.tile(sample[part], N_PERMUTATIONS))
-                shuffled[:, part] = scores.reshape(N_PERMUTATIONS, -1)
-            without.append(shuffled)
-            start = stop
-            advance({})
+    ends = np.cumsum([0, *(len(plan["endings"]) for plan in table.plan_)]).tolist()
+    without = []
+    for scores in score_shuffled_columns(
+        held_out, sample, pairwise(ends), parts, fitted.scorers, random
+    ):
+        without.append(scores)
+        advance({})
     return ShuffledScores(held_out, labels, fitted.scores[sample], without)
-
-
-def _sample_rows(is_positive: NDArray[np.bool_], random: np.random.Generator) -> NDArray[np.intp]:
-    positive, unlabeled = (
-        random.permutation(np.flatnonzero(kind))[:most]
-        for kind, most in ((is_positive, MOST_POSITIVES), (~is_positive, MOST_UNLABELED))
-    )
-    return np.sort(np.concatenate([positive, unlabeled]))
 
 
 def measure_importance(table: TableInput, shuffled: ShuffledScores) -> list[dict[str, Any]]:
@@ -95,3 +78,64 @@ def measure_importance(table: TableInput, shuffled: ShuffledScores) -> list[dict
             }
         )
     return sorted(entries, key=lambda entry: -entry["drop"])
+
+
+def permutation_importance(
+    model: Any,
+    X: Any,
+    y: ArrayLike,
+    *,
+    n_repeats: int = 5,
+    n_jobs: int | None = None,
+    random_state: int | None = 0,
+) -> Bunch:
+    """Measure by how much the PU-AUC drops if a column is shuffled.
+
+    scikit-learn's function of that name with the PU-AUC as the score. Pass rows that the model has
+    not seen: on its training rows it also needs columns that tell nothing.
+
+    Parameters
+    ----------
+    model : classifier or Pipeline
+        Fitted, with `decision_function`.
+    X : data frame, Arrow table or array of shape (n_samples, n_columns)
+    y : array-like of shape (n_samples,)
+        PU labels: two values, of which the larger means labeled positive.
+    n_repeats : int, default=5
+        How often each column is shuffled.
+    n_jobs : int or None, default=None
+        Number of joblib workers; -1 is all cores.
+    random_state : int or None, default=0
+
+    Returns
+    -------
+    Bunch
+        `importances_mean`, `importances_std`, `importances` of shape (n_columns, n_repeats), and
+        the names of the `columns`.
+
+    Examples
+    --------
+    >>> from mixpul import LogisticPUClassifier, datasets
+    >>> from mixpul.assess import permutation_importance
+    >>> pu = datasets.make_pu(*datasets.load("titanic", return_X_y=True), c=0.3, random_state=0)
+    >>> model = LogisticPUClassifier().fit(pu.X[::2], pu.s[::2])
+    >>> found = permutation_importance(model, pu.X[1::2], pu.s[1::2])
+    >>> found.importances_mean.shape == (pu.X.shape[1],)
+    True
+    """
+    is_array = isinstance(X, np.ndarray | list)
+    # scikit-learn's takes pandas' frames only.
+    table: Any = np.asarray(X) if is_array else as_frame(X)
+    found = inspection.permutation_importance(
+        model,
+        table,
+        np.asarray(y),
+        scoring=pu_auc_scorer,
+        n_repeats=n_repeats,
+        n_jobs=n_jobs,
+        random_state=random_state,
+    )
+    found["columns"] = (
+        [f"x{j}" for j in range(table.shape[1])] if is_array else [str(c) for c in table.columns]
+    )
+    return found

@@ -93,11 +93,12 @@ def score_out_of_fold(
     verbose: int,
     is_negative: NDArray[np.bool_] | None = None,
     weights: NDArray[np.float64] | None = None,
+    n_jobs: int | None = None,
 ) -> OutOfFold:
     """Return the out-of-fold scores that a fitted classifier has, or fit one copy per fold."""
     # Some classifiers come with scores of rows by fits that have not seen them.
     if hasattr(classifier, "oof_scores_"):
-        scorers = _list_own_scorers(classifier)
+        scorers = classifier._list_left_out_scorers()
         return OutOfFold(classifier, classifier.oof_scores_, classifier.oof_folds_, scorers)
     folds = number_folds(is_positive, n_folds, seed, is_negative)
     with progress_bar(int(folds.max()) + 1, type(classifier).__name__, verbose, "folds") as advance:
@@ -107,22 +108,11 @@ def score_out_of_fold(
             is_positive.astype(int),
             folds,
             advance=advance,
+            n_jobs=n_jobs,
             **_name_arguments(is_negative, weights),
         )
     scorers = [_ignore_places(part.decision_function) for part in parts]
     return OutOfFold(classifier, scores.astype(np.float32), folds, scorers)
-
-
-def _list_own_scorers(classifier: Any) -> list[Scorer]:
-    """Return a scorer for each fold of a classifier that has out-of-fold scores."""
-    if hasattr(classifier, "make_fold_scorers"):
-        return [_ignore_places(score) for score in classifier.make_fold_scorers()]
-
-    def make_scorer(fold: int) -> Scorer:
-        # Trees score a row by those of them that have not seen it, hence its place in the fit.
-        return lambda rows, places: classifier.score_left_out(rows, fold, places)
-
-    return [make_scorer(fold) for fold in range(int(classifier.oof_folds_.max()) + 1)]
 
 
 def _ignore_places(score: Callable[[NDArray], NDArray]) -> Scorer:

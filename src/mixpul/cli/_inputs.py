@@ -18,8 +18,9 @@ from mixpul.cli._messages import note
 from mixpul.cli.options import Reading, TableOptions, Weighing
 from mixpul.persistence import describe
 from mixpul.tables import TableInput, find_negatives, read_table, read_verdicts, split_label
-from mixpul.tables.formats import is_stream
+from mixpul.tables.formats import split_place
 from mixpul.tables.names import check_present
+from mixpul.tables.opening import is_stream, open_bytes
 
 __all__ = [
     "LabeledTable",
@@ -170,20 +171,31 @@ def load_table_model(path: Path) -> tuple[Pipeline, dict[str, Any]]:
             "tables; fit one with `mixpul fit`, or save a Pipeline of a TableInput and a "
             "classifier."
         )
+    if not isinstance(pipeline[0], TableInput):
+        raise ValueError(
+            f"{str(path)!r} starts from a {type(pipeline[0]).__name__}, and only a TableInput "
+            "knows how to read the columns of a file; score it in Python with `mixpul.load`, or "
+            "put a TableInput first."
+        )
     return pipeline, info
 
 
 def name_table(table: str) -> str:
     """Return what to call a table on a page."""
-    return "standard input" if table == "-" else Path(table).name
+    file, place = split_place(table)
+    return "standard input" if table == "-" else " ".join([Path(file).name, *filter(None, [place])])
 
 
 def digest_table(table: str) -> str | None:
     """Return a fingerprint of a file; None for a stream, which cannot be read again."""
     if is_stream(table):
         return None
-    with open(table, "rb") as file:
-        return f"sha256:{hashlib.file_digest(file, 'sha256').hexdigest()}"
+    path, place = split_place(table)
+    with open_bytes(path) as file:
+        digest = hashlib.file_digest(file, "sha256")
+    if place is not None:
+        digest.update(f"::{place}".encode())
+    return f"sha256:{digest.hexdigest()}"
 
 
 def quote_command(words: Sequence[str] | None = None) -> str:

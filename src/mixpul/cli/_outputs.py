@@ -14,6 +14,10 @@ __all__ = ["check_outputs", "check_result_folder", "explain_full_disk"]
 
 def check_outputs(paths: Sequence[Path], inputs: Sequence[str], force: bool) -> None:
     """Refuse files that could not be written, or that are there already."""
+    # Imported here: it takes seconds, --help should not.
+    from mixpul.tables.formats import split_place
+
+    files = [split_place(name)[0] for name in inputs]
     for path in paths:
         if not path.parent.is_dir():
             raise FileNotFoundError(
@@ -21,7 +25,7 @@ def check_outputs(paths: Sequence[Path], inputs: Sequence[str], force: bool) -> 
                 "first."
             )
         # Before --force is looked at: not even that may replace an input.
-        if path.exists() and any(os.path.exists(o) and path.samefile(o) for o in inputs):
+        if path.exists() and any(os.path.exists(file) and path.samefile(file) for file in files):
             raise ValueError(
                 f"{str(path)!r} is an input of this command; name another file to write."
             )

@@ -11,6 +11,7 @@ import typer
 from mixpul.cli.audit import audit
 from mixpul.cli.compare import compare
 from mixpul.cli.demo import demo
+from mixpul.cli.distill import distill
 from mixpul.cli.evaluate import evaluate
 from mixpul.cli.fit import fit
 from mixpul.cli.fit_images import fit_images
@@ -40,6 +41,7 @@ COMMANDS: tuple[Callable[..., None], ...] = (
     fit,
     compare,
     predict,
+    distill,
     review,
     audit,
     evaluate,
@@ -69,7 +71,7 @@ def main() -> None:
         is_full = getattr(error, "errno", None) == errno.ENOSPC
         sentence = "Standard output cannot be written: no space is left." if is_full else error
         print(f"mixpul: {sentence}", file=sys.stderr)
-        sys.exit(1)
+        sys.exit(getattr(error, "exit_code", 1))
 
 
 def show_version(asked: bool) -> None:

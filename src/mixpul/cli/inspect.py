@@ -6,10 +6,51 @@ from typing import Any
 from rich.markup import escape
 from rich.table import Table
 
+from mixpul._util.errors import DamagedFile
+from mixpul._util.printable import make_printable
+from mixpul._util.schema import (
+    Anything,
+    ListOf,
+    MapOf,
+    Maybe,
+    Number,
+    Record,
+    Spec,
+    Text,
+    check_value,
+)
 from mixpul.cli._messages import format_interval, format_prior, print_json, say
 from mixpul.cli.options import JsonOption, ModelArgument
 
 __all__ = ["inspect"]
+
+COUNT, NUMBER = Number(0, whole=True), Maybe(Number())
+ESTIMATE = Record({"value": NUMBER, "low": NUMBER, "high": NUMBER})
+# Files of earlier versions have an estimate.
+PRIOR = Record(
+    {},
+    {"source": Text(), "upper": Number(), "value": Number(), "low": NUMBER, "high": NUMBER},
+)
+OF_FIT = Record(
+    {
+        "assessment": Record(
+            {"rows": COUNT, "positives": COUNT, "pu_auc": ESTIMATE, "prior": PRIOR},
+            {"negatives": COUNT},
+        ),
+        "seed": Anything(),
+        "thresholds": Record({"suggested": MapOf(Number())}),
+        "fingerprint": Maybe(Text()),
+    },
+    {"pictures": Maybe(Record({"size": COUNT, "odd": Text()}))},
+)
+LEADERBOARD = ListOf(
+    Record(
+        {"candidate": Text()}
+        | dict.fromkeys(
+            ("pu_auc", "standard_error", "difference", "difference_error", "weight"), Number()
+        )
+    )
+)
 
 
 def inspect(model: ModelArgument, as_json: JsonOption = False) -> None:
@@ -24,17 +65,32 @@ def inspect(model: ModelArgument, as_json: JsonOption = False) -> None:
     if as_json:
         print_json(about)
         return
-    say(f"[bold]{escape(about['class'])}[/], written by mixpul {escape(about['version'])}")
+    say(f"[bold]{_quote(about['class'])}[/], written by mixpul {_quote(about['version'])}")
     if about["n_parameters"]:
         say(f"{about['n_parameters']:,} weights in its networks")
-    if "assessment" in about["info"]:
+    leaderboard = about["learned"].get("leaderboard_")
+    # Whoever saves a model may note anything: what is not as `mixpul fit` notes it is not shown.
+    if _is_like(about["info"], OF_FIT):
         _show_fit(about["info"])
-    if leaderboard := about["learned"].get("leaderboard_"):
+    if leaderboard and _is_like(leaderboard, LEADERBOARD):
         _show_candidates(leaderboard)
     if about["table"]:
         _show_columns(about["table"]["report"])
     settings = ", ".join(f"{name}={value!r}" for name, value in about["params"].items())
-    say(f"Settings: {escape(settings)}")
+    say(f"Settings: {_quote(settings)}")
+
+
+def _is_like(value: Any, spec: Spec) -> bool:
+    try:
+        check_value(value, spec)
+    except DamagedFile:
+        return False
+    return True
+
+
+def _quote(value: Any) -> str:
+    """Return what a file says so that it is printed as it is, and a terminal obeys none of it."""
+    return escape(make_printable(str(value)))
 
 
 def _show_fit(info: Mapping[str, Any]) -> None:
@@ -45,23 +101,23 @@ def _show_fit(info: Mapping[str, Any]) -> None:
     negatives = f", {n_negative:,} verified negatives" if n_negative else ""
     say(
         f"Fitted on {known['rows']:,} {units}, {known['positives']:,} of them labeled positive "
-        f"({escape(how)}){negatives}, seed {info['seed']}"
+        f"({_quote(how)}){negatives}, seed {_quote(info['seed'])}"
     )
     say(f"PU-AUC out of fold {format_interval(known['pu_auc'])}")
     # Files of earlier versions have an estimate, which pretended to know more than it did.
-    if "upper" in known["prior"]:
-        say(f"Positives among the unlabeled {units} {format_prior(known['prior'])}")
+    if {"source", "upper"} <= known["prior"].keys():
+        say(f"Positives among the unlabeled {units} {_quote(format_prior(known['prior']))}")
     for name, threshold in info["thresholds"]["suggested"].items():
-        say(f"Threshold {name}: {threshold:.4g}")
-    say(f"Data: {info['fingerprint'] or 'from a stream'}")
+        say(f"Threshold {_quote(name)}: {threshold:.4g}")
+    say(f"Data: {_quote(info['fingerprint'] or 'from a stream')}")
 
 
 def _describe_rows(info: Mapping[str, Any]) -> tuple[str, str]:
     """Return what the rows are called, and which of them are positive or how they were read."""
     if images := info.get("pictures"):
-        size, done = images["size"], {"resize": "resized", "skip": "skipped"}[images["odd"]]
+        size, done = images["size"], "skipped" if images["odd"] == "skip" else "resized"
         return "images", f"{size} x {size} pixels, others are {done}"
-    return "rows", f"{info['label']!r} is {info['positive']!r}"
+    return "rows", f"{info.get('label')!r} is {info.get('positive')!r}"
 
 
 def _show_candidates(leaderboard: list[dict[str, Any]]) -> None:
@@ -72,7 +128,7 @@ def _show_candidates(leaderboard: list[dict[str, Any]]) -> None:
     for rank, entry in enumerate(leaderboard):
         is_member = entry["weight"] > 0
         candidates.add_row(
-            escape(entry["candidate"]),
+            _quote(entry["candidate"]),
             f"{entry['pu_auc']:.3f} ± {entry['standard_error']:.3f}",
             # Zero is added to what rounds to -0.0.
             f"{round(entry['difference'], 3) + 0.0:.3f} ± {entry['difference_error']:.3f}"
@@ -90,5 +146,6 @@ def _show_columns(report: list[dict[str, Any]]) -> None:
         columns.add_column(title)
     for entry in report:
         used = "yes" if entry["used"] else "no"
-        columns.add_row(escape(entry["column"]), entry["kind"], used, escape(str(entry["note"])))
+        cells = (_quote(entry["column"]), _quote(entry["kind"]), used)
+        columns.add_row(*cells, _quote(entry.get("note", "")))
     say(columns)

@@ -158,7 +158,12 @@ def parse_interval(text: str) -> tuple[float, float] | None:
 # -- single options -------------------------------------------------------------------------
 
 TableArgument = Annotated[
-    str, typer.Argument(metavar="TABLE", help="CSV, Parquet or Feather file; - is standard input.")
+    str,
+    typer.Argument(
+        metavar="TABLE",
+        help="CSV, Parquet, Feather, JSON Lines or Excel file (file.xlsx::Sheet), SQLite or DuckDB "
+        "table or query (file.db::TABLE); - is standard input.",
+    ),
 ]
 ModelArgument = Annotated[
     Path,
@@ -324,7 +329,7 @@ class Reading(NamedTuple):
         ),
     ] = None
     encoding: Annotated[
-        str | None, typer.Option(help="Text encoding, by default utf-8.", rich_help_panel=READING)
+        str | None, typer.Option(help="Text encoding; guessed by default.", rich_help_panel=READING)
     ] = None
     decimal: Annotated[
         str | None, typer.Option(help="Decimal sign, by default a point.", rich_help_panel=READING)

@@ -24,6 +24,7 @@ def predict(
     """
     # Imported here: it takes seconds, --help should not.
     from mixpul.cli._inputs import load_table_model
+    from mixpul.cli._messages import speak_warnings
     from mixpul.cli._scores import check_score_outputs, write_scores
     from mixpul.cli._thresholds import find_threshold
     from mixpul.tables import score_stream, stream_table
@@ -33,7 +34,8 @@ def predict(
     asked = outputs.threshold
     threshold = None if asked is None else find_threshold(asked, info)
     style = reading.fill_from(info.get("reading", {})).to_arguments()
-    keep = _choose_id(table, id_column, info, style)
+    with speak_warnings():
+        keep = _choose_id(table, id_column, info, style)
     # As text, so that an id such as 007 keeps its zeros; columns of the model keep their kind.
     kinds = {name: "text" for name in keep} | pipeline[0].kinds_
     rows = stream_table(table, kinds=kinds, **style)
@@ -53,7 +55,7 @@ def _choose_id(
 ) -> list[str]:
     """Return the id column asked for, or that of the fit if the table has it."""
     from mixpul.tables import stream_table
-    from mixpul.tables.formats import is_stream
+    from mixpul.tables.opening import is_stream
 
     if id_column is not None:
         return [id_column]

@@ -167,8 +167,8 @@ def _choose_columns(
     """Return the id column and the columns to show: those that matter most, and those asked for."""
     from mixpul.assess.queues import CHECK, DESIGN, ROW, VERDICT
     from mixpul.tables import stream_table
-    from mixpul.tables.formats import is_stream
     from mixpul.tables.names import check_present
+    from mixpul.tables.opening import is_stream
 
     if is_stream(table):
         raise typer.BadParameter(

@@ -3,8 +3,10 @@
 import hashlib
 import warnings
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import nullcontext
 from functools import partial
 from pathlib import Path
+from threading import Lock
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -15,6 +17,15 @@ __all__ = ["Reading", "import_pillow", "read_files"]
 
 # Pillow may use only these decoders, whatever a file claims to be.
 FORMATS = ("JPEG", "PNG", "BMP", "GIF", "WEBP", "TIFF")
+# Decoded, they take 4 bytes each: 480 megabytes.
+MOST_PIXELS = 120_000_000
+LARGE_PIXELS = 8_000_000
+LARGE = Lock()
+# From here on images are shrunk band by band before colours are converted, which takes several
+# copies. A band has about so many pixels.
+BAND_PIXELS = 1_000_000
+REDUCING_GAP = 2.0
+ORIENTATION = 0x0112  # in a camera's notes: which side is up
 
 
 class Reading(NamedTuple):
@@ -67,7 +78,13 @@ def _read_file(path: Path, size: int, odd: str) -> Reading:
                     return Reading(reason=f"is {width} x {height}, not {size} x {size}")
                 # Fast: a JPEG file is decoded at a fraction of its size if that is enough.
                 image.draft(None, (2 * size, 2 * size))
-                pixels = np.asarray(_resize(_convert_to_rgb(image), size)).transpose(2, 0, 1)
+                if max(width * height, image.width * image.height) > MOST_PIXELS:
+                    return Reading(reason=f"has {width} x {height} pixels, too many to be read")
+                # Large ones one at a time: each takes as much memory as hundreds of others.
+                with LARGE if width * height > LARGE_PIXELS else nullcontext():
+                    pixels = np.asarray(_shrink(image, size)).transpose(2, 0, 1)
+                    # Its memory is free before the next one is decoded.
+                    image.close()
                 return Reading(pixels, digest, is_odd)
     except PIL.UnidentifiedImageError:
         return Reading(reason="is not an image that can be read, whatever its name says")
@@ -98,6 +115,37 @@ def _convert_to_rgb(image: Any) -> Any:
     return image.convert("RGB")
 
 
+def _shrink(image: Any, size: int) -> Any:
+    """Return the square in the middle as red, green and blue, of one size."""
+    factor = int(min(image.size) / size / REDUCING_GAP)
+    if image.width * image.height <= BAND_PIXELS or factor < 2:
+        return _resize(_convert_to_rgb(image), size)
+    PIL = import_pillow()
+    is_png, orientation = image.format == "PNG", image.getexif().get(ORIENTATION)
+    side = min(image.size)
+    left, top = (image.width - side) // 2, (image.height - side) // 2
+    # Some pixels beyond the square, which the last step looks at.
+    reach = int(1.5 * side / size) + 1
+    first, last = max(0, left - reach), min(image.width, left + side + reach)
+    start, stop = max(0, top - reach), min(image.height, top + side + reach)
+    small = PIL.Image.new("RGB", (-(-(last - first) // factor), -(-(stop - start) // factor)))
+    height = factor * max(1, BAND_PIXELS // (factor * (last - first)))
+    for upper in range(start, stop, height):
+        band = image.crop((first, upper, last, min(stop, upper + height)))
+        band.format = "PNG" if is_png else None
+        small.paste(_convert_to_rgb(band).reduce(factor), (0, (upper - start) // factor))
+    box = tuple(
+        (edge - origin) / factor
+        for edge, origin in zip(
+            (left, top, left + side, top + side), (first, start, first, start), strict=True
+        )
+    )
+    square = small.resize((size, size), PIL.Image.Resampling.BICUBIC, box)
+    # Turned at the end: turning a large image takes another copy of it.
+    square.getexif()[ORIENTATION] = orientation or 1
+    return PIL.ImageOps.exif_transpose(square)
+
+
 def _resize(image: Any, size: int) -> Any:
     """Resize the square in the middle, which does not distort shapes."""
     if image.size == (size, size):
@@ -108,4 +156,4 @@ def _resize(image: Any, size: int) -> Any:
     bicubic = import_pillow().Image.Resampling.BICUBIC
     box = (left, top, left + side, top + side)
     # The gap makes large reductions much faster: pixels are averaged before the fine step.
-    return image.resize((size, size), bicubic, box, reducing_gap=2.0)
+    return image.resize((size, size), bicubic, box, reducing_gap=REDUCING_GAP)

@@ -11,11 +11,12 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from mixpul._util.random import RandomStateLike, as_generator
+from mixpul._util.schema import Spec
 from mixpul._util.validation import HasMethods, Interval, StrOptions
 from mixpul.augment import AugmentSpec
 from mixpul.base import HeldOut, pick_shared
 from mixpul.losses import pn_risk, upu_risk
-from mixpul.methods._kernel.basis import kernel_scores
+from mixpul.methods._kernel.basis import KERNEL_MODEL, kernel_scores
 from mixpul.methods._kernel.solvers import Array, select_kernel_model
 from mixpul.methods._verified import find_others
 from mixpul.methods.neural import NeuralPUClassifier
@@ -145,6 +146,9 @@ class RiskClassifier(NeuralPUClassifier):
     def _list_needed(self) -> tuple[str, ...]:
         kernel = ("centres_", "width_", "coef_", "intercept_")
         return kernel if self.model == "kernel" else super()._list_needed()
+
+    def _describe_learned(self) -> dict[str, Spec]:
+        return super()._describe_learned() | KERNEL_MODEL
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

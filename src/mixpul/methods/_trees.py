@@ -9,16 +9,21 @@ from joblib import Parallel, delayed, effective_n_jobs
 from numpy.typing import NDArray
 
 from mixpul._util.arrays import dense_rows
+from mixpul._util.errors import DamagedFile
+from mixpul._util.schema import LARGEST, Array, Spec
 
 __all__ = [
     "SPLITS",
     "Predictor",
     "Trees",
     "average_trees",
+    "check_trees",
+    "describe_trees",
     "flatten_tree",
     "grow_trees",
     "join_trees",
     "make_predictor",
+    "sum_trees",
 ]
 
 SPLITS = ("random", "best")
@@ -109,14 +114,25 @@ def make_predictor(trees: Trees, n_columns: int) -> Predictor:
 
     scikit-learn's compiled walk is several times as fast as numpy's, and ends in the same leaves.
     """
-    _check_trees(trees, n_columns)
+    check_trees(trees, n_columns)
     layout = find_layout()
     if layout is None:
         return partial(_walk, trees)
     return partial(_predict_compiled, _compile(trees, n_columns, layout))
 
 
-def _check_trees(trees: Trees, n_columns: int) -> None:
+def describe_trees(low: float = -LARGEST, high: float = LARGEST) -> dict[str, Spec]:
+    """Return what the arrays of a classifier made of trees may be; values are in a range."""
+    return {
+        "tree_roots_": Array("whole", ("n_trees",), low=0),
+        "tree_children_": Array("whole", ("n_nodes", 2), low=0),
+        "tree_feature_": Array("whole", ("n_nodes",), low=0),
+        "tree_threshold_": Array("float", ("n_nodes",)),
+        "tree_value_": Array("float", ("n_nodes",), low, high),
+    }
+
+
+def check_trees(trees: Trees, n_columns: int) -> None:
     """Refuse arrays that compiled code would follow out of bounds, or for ever."""
     roots, children, feature, threshold, value = trees
     n = len(value)
@@ -135,7 +151,7 @@ def _check_trees(trees: Trees, n_columns: int) -> None:
         is_inside = ((children > own) & (children < ends[:, None])).all(axis=1)
         is_whole = (is_leaf | is_inside).all()
     if not is_whole:
-        raise ValueError("the arrays of its trees do not fit together.")
+        raise DamagedFile("the arrays of its trees do not fit together.")
 
 
 def _compile(trees: Trees, n_columns: int, layout: np.dtype) -> list[Any]:
@@ -167,10 +183,19 @@ def average_trees(predict: Predictor, rows: NDArray[np.float32]) -> NDArray[np.f
     if not isinstance(predict, partial) or predict.func is not _predict_compiled:
         return predict(rows).mean(axis=1)
     (compiled,) = predict.args
+    return sum_trees(predict, rows) / len(compiled)
+
+
+def sum_trees(predict: Predictor, rows: NDArray[np.float32]) -> NDArray[np.float64]:
+    """Return the sum over the trees, added up in their order."""
     total = np.zeros(len(rows))
-    for tree in compiled:
+    if not isinstance(predict, partial) or predict.func is not _predict_compiled:
+        for values in predict(rows).T:
+            total += values
+        return total
+    for tree in predict.args[0]:
         total += tree.predict(rows)[:, 0]
-    return total / len(compiled)
+    return total
 
 
 def _predict_compiled(compiled: list[Any], rows: NDArray[np.float32]) -> NDArray[np.float64]:

@@ -12,6 +12,7 @@ from sklearn.base import BaseEstimator, clone
 
 from mixpul._util.arrays import dense_blocks, dense_rows
 from mixpul._util.random import RandomStateLike, as_generator, draw_seed, seed_parts
+from mixpul._util.schema import Array, Number, Spec
 from mixpul._util.validation import HasMethods, Interval, StrOptions
 from mixpul.base import HeldOut, PUClassifier
 from mixpul.methods._trees import (
@@ -19,6 +20,8 @@ from mixpul.methods._trees import (
     Predictor,
     Trees,
     average_trees,
+    check_trees,
+    describe_trees,
     grow_trees,
     make_predictor,
 )
@@ -164,6 +167,15 @@ class BaggingPUClassifier(PUClassifier):
         self._was_seen = was_seen  # in memory only
         return HeldOut(self.oob_scores_, np.asarray(~was_seen.all(axis=1)))
 
+    def _list_left_out_scorers(self) -> list[Any]:
+        if not hasattr(self, "_was_seen"):
+            return super()._list_left_out_scorers()
+        return [
+            lambda rows, places: (
+                self.score_out_of_bag(rows, self._was_seen[places]) - self.threshold_
+            )
+        ]
+
     def _choose_threshold(
         self, X: Any, is_positive: NDArray[np.bool_], held_out: HeldOut | None
     ) -> float:
@@ -243,6 +255,20 @@ class BaggingPUClassifier(PUClassifier):
     def _list_needed(self) -> tuple[str, ...]:
         return tuple(f"tree_{name}_" for name in Trees._fields)
 
+    def _describe_learned(self) -> dict[str, Spec]:
+        return super()._describe_learned() | {
+            **describe_trees(0, 1),
+            "oob_scores_": Array("float", ("n_rows",)),
+            "n_unlabeled_": Number(1, whole=True),
+        }
+
+    def _check_learned(self) -> None:
+        super()._check_learned()
+        check_trees(self._get_trees(), int(np.prod(self._row_shape)))
+
+    def _get_trees(self) -> Trees:
+        return Trees(*(getattr(self, name) for name in self._list_needed()))
+
     def _scores(self, X: Any) -> NDArray[np.float32]:
         predict = self._make_predictor()
         blocks = (rows.astype(np.float32) for _, rows in dense_blocks(X))
@@ -261,8 +287,7 @@ class BaggingPUClassifier(PUClassifier):
             return lambda rows: np.column_stack(
                 [_predict_positive(member, rows) for member in self._estimators]
             )
-        trees = Trees(*(getattr(self, name) for name in self._list_needed()))
-        return make_predictor(trees, int(np.prod(self._row_shape)))
+        return make_predictor(self._get_trees(), int(np.prod(self._row_shape)))
 
     def score_out_of_bag(self, X: Any, was_seen: NDArray[np.bool_]) -> NDArray[np.float64]:
         """Score rows by the members that have not seen them; raw, before the threshold.

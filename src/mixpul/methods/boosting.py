@@ -10,9 +10,18 @@ from numpy.typing import NDArray
 
 from mixpul._util.arrays import dense_blocks, dense_rows
 from mixpul._util.random import RandomStateLike, as_generator, draw_seed
+from mixpul._util.schema import Spec
 from mixpul._util.validation import Interval
 from mixpul.base import PUClassifier
-from mixpul.methods._trees import Trees, average_trees, flatten_tree, join_trees, make_predictor
+from mixpul.methods._trees import (
+    Trees,
+    average_trees,
+    check_trees,
+    describe_trees,
+    flatten_tree,
+    join_trees,
+    make_predictor,
+)
 from mixpul.methods._verified import NegativeSide
 
 __all__ = ["BoostingPUClassifier"]
@@ -164,8 +173,18 @@ class BoostingPUClassifier(PUClassifier):
     def _list_needed(self) -> tuple[str, ...]:
         return tuple(f"tree_{name}_" for name in Trees._fields)
 
+    def _describe_learned(self) -> dict[str, Spec]:
+        return super()._describe_learned() | describe_trees()
+
+    def _check_learned(self) -> None:
+        super()._check_learned()
+        check_trees(self._get_trees(), int(np.prod(self._row_shape)))
+
+    def _get_trees(self) -> Trees:
+        return Trees(*(getattr(self, name) for name in self._list_needed()))
+
     def _scores(self, X: Any) -> NDArray[np.float32]:
-        trees = Trees(*(getattr(self, name) for name in self._list_needed()))
+        trees = self._get_trees()
         predict = make_predictor(trees, int(np.prod(self._row_shape)))
         blocks = (rows.astype(np.float32) for _, rows in dense_blocks(X))
         means = np.concatenate([average_trees(predict, rows) for rows in blocks])

@@ -21,6 +21,7 @@ from mixpul._util.random import (
     draw_seed,
     number_folds,
 )
+from mixpul._util.schema import Array, Number, Spec
 from mixpul._util.validation import Interval, StrOptions
 from mixpul.base import PUClassifier
 from mixpul.methods._verified import weigh_sides
@@ -125,6 +126,15 @@ class LogisticPUClassifier(PUClassifier):
 
     def _list_needed(self) -> tuple[str, ...]:
         return ("coef_", "intercept_") + (("landmarks_",) if self.n_landmarks else ())
+
+    def _describe_learned(self) -> dict[str, Spec]:
+        n_coefs = "n_landmarks" if self.n_landmarks else "n_columns"
+        return super()._describe_learned() | {
+            "landmarks_": Array("float", ("n_landmarks", "n_columns")),
+            "coef_": Array("float", (n_coefs,)),
+            "intercept_": Number(),
+            "C_": Number(0),
+        }
 
     def _scores(self, X: Any) -> NDArray[np.float64]:
         X = _as_matrix(X)

@@ -17,9 +17,11 @@ from mixpul._util.random import (
     draw_seed,
     number_folds,
 )
+from mixpul._util.schema import Spec
 from mixpul._util.validation import HasMethods, Interval, StrOptions
 from mixpul.base import HeldOut, PUClassifier
 from mixpul.methods._kernel.basis import (
+    KERNEL_MODEL,
     gaussian,
     kernel_scores,
     median_distance,
@@ -58,9 +60,9 @@ class PUAUCClassifier(PUClassifier):
 
     Parameters
     ----------
-    prior : float, {'bbe', 'dedpul', 'tice', 'km', 'pen-l1', 'elkan-noto'} or PriorEstimator, \
-default='bbe'
-        Share of positives among the unlabeled rows, or how to estimate it.
+    prior : float, str or PriorEstimator, default='bbe'
+        Share of positives among the unlabeled rows, or how to estimate it: a name in
+        `priors.PRIORS`, or an estimator.
     n_centres : int, default=200
         Largest number of Gaussians; their centres are rows drawn from X.
     width : float or None, default=None
@@ -194,6 +196,9 @@ default='bbe'
 
     def _list_needed(self) -> tuple[str, ...]:
         return ("centres_", "width_", "coef_")
+
+    def _describe_learned(self) -> dict[str, Spec]:
+        return super()._describe_learned() | KERNEL_MODEL
 
     def _scores(self, X: Any) -> NDArray[np.float64]:
         return kernel_scores(X, self.centres_, float(self.width_), self.coef_)

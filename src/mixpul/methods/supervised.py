@@ -9,11 +9,20 @@ from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.metrics import roc_auc_score
 
-from mixpul._util.arrays import flatten_rows
+from mixpul._util.arrays import dense_blocks, flatten_rows
 from mixpul._util.progress import progress_bar
 from mixpul._util.random import RandomStateLike, as_generator, draw_seed, hold_out
+from mixpul._util.schema import ListOf, MapOf, Number, Spec
 from mixpul._util.validation import Interval, StrOptions
 from mixpul.base import PUClassifier
+from mixpul.methods._lightgbm import drop_tiny, read_trees
+from mixpul.methods._trees import (
+    Trees,
+    check_trees,
+    describe_trees,
+    make_predictor,
+    sum_trees,
+)
 
 __all__ = ["SupervisedClassifier"]
 
@@ -63,8 +72,14 @@ class SupervisedClassifier(PUClassifier):
         Settings of LightGBM that the search found.
     trials_ : list of float
         PU-AUC of each trial on the rows it left out.
-    model_text_ : str
-        The model, in LightGBM's text format.
+    tree_roots_ : ndarray of shape (n_trees,)
+        The first node of each tree in the arrays below.
+    tree_children_ : ndarray of shape (n_nodes, 2)
+        The next node if a value is up to the threshold, and if it is above; a leaf is its own.
+    tree_feature_ : ndarray of shape (n_nodes,)
+    tree_threshold_ : ndarray of shape (n_nodes,)
+    tree_value_ : ndarray of shape (n_nodes,)
+        What a tree adds to the score.
     n_features_in_ : int
     feature_names_in_ : ndarray of str, if X is a data frame
 
@@ -127,21 +142,39 @@ class SupervisedClassifier(PUClassifier):
         seen, held_out = _split(is_positive, 0.1, random)
         params = self._make_settings(self.params_, is_positive, random)
         data = (X, is_positive, self._weights)
-        self._booster = self._boost(lightgbm, data, seen, held_out, params, self.n_rounds)
-        self.model_text_ = self._booster.model_to_string(num_iteration=self._booster.best_iteration)
-        # Read back from the text: a saved classifier scores to the bit like this one.
-        self._booster = lightgbm.Booster(model_str=self.model_text_)
+        booster = self._boost(lightgbm, data, seen, held_out, params, self.n_rounds)
+        trees = read_trees(booster.model_to_string(num_iteration=booster.best_iteration))
+        self._set_trees(trees)
+
+    def _set_trees(self, trees: Trees) -> None:
+        for name, array in trees._asdict().items():
+            setattr(self, f"tree_{name}_", array)
+
+    def _get_trees(self) -> Trees:
+        return Trees(*(getattr(self, name) for name in self._list_needed()))
 
     def _list_needed(self) -> tuple[str, ...]:
-        return ("model_text_",)
+        return tuple(f"tree_{name}_" for name in Trees._fields)
+
+    def _describe_learned(self) -> dict[str, Spec]:
+        return super()._describe_learned() | {
+            **describe_trees(),
+            "params_": MapOf(Number()),
+            "trials_": ListOf(Number(0, 1)),
+        }
+
+    def _check_learned(self) -> None:
+        # Earlier files have LightGBM's text, which is read here and never given to its own parser.
+        if hasattr(self, "model_text_"):
+            self._set_trees(read_trees(self.model_text_))
+            del self.model_text_
+        super()._check_learned()
+        check_trees(self._get_trees(), int(np.prod(self._row_shape)))
 
     def _scores(self, X: Any) -> NDArray[np.float32]:
-        booster = getattr(self, "_booster", None)
-        if booster is None:  # loaded from a file
-            booster = _import_optional("lightgbm").Booster(model_str=self.model_text_)
-            self._booster = booster
-        scores = booster.predict(_as_matrix(X), raw_score=True, num_threads=1)
-        return np.asarray(scores).astype(np.float32)
+        predict = make_predictor(self._get_trees(), int(np.prod(self._row_shape)))
+        blocks = (drop_tiny(rows.astype(np.float32)) for _, rows in dense_blocks(X))
+        return np.concatenate([sum_trees(predict, rows) for rows in blocks]).astype(np.float32)
 
     def _search(
         self,

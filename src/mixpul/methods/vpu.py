@@ -39,8 +39,7 @@ class VPUClassifier(NeuralPUClassifier):
         Weight of the consistency under mixup.
     alpha : float, default=0.3
         Mixing weights are drawn from Beta(alpha, alpha).
-    net : {'skip-mlp', 'mlp', 'linear', 'small-conv', 'allconv13'}, sequence of int, or callable, \
-default='skip-mlp'
+    net : str, sequence of int, or callable, default='skip-mlp'
     n_epochs : int, default=30
     learning_rate : float, default=0.001
     optimizer : {'sgd', 'adam'}, default='adam'

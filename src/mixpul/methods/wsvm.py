@@ -17,6 +17,7 @@ from mixpul._util.random import (
     draw_seed,
     split_folds,
 )
+from mixpul._util.schema import Array, Number, Spec
 from mixpul._util.validation import Interval, StrOptions
 from mixpul.base import PUClassifier
 from mixpul.methods._kernel.basis import (
@@ -201,6 +202,18 @@ class WeightedSVMClassifier(PUClassifier):
 
     def _list_needed(self) -> tuple[str, ...]:
         return ("support_vectors_", "dual_coef_", "intercept_", "gamma_", "sigmoid_")
+
+    def _describe_learned(self) -> dict[str, Spec]:
+        return super()._describe_learned() | {
+            "support_vectors_": Array("float", ("n_support", "n_columns")),
+            "dual_coef_": Array("float", ("n_support",)),
+            "intercept_": Number(),
+            "gamma_": Number(1e-200, 1e200),
+            "sigmoid_": Array("float", (2,)),
+            "weights_": Array("float", ("n_rows",), 0, 1),
+            "C_labeled_": Number(0),
+            "c_": Number(0, 1),
+        }
 
     def _scores(self, X: Any) -> NDArray[np.float32]:
         width = (2 * self.gamma_) ** -0.5

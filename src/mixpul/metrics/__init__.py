@@ -20,6 +20,11 @@ from mixpul.metrics._rates import PURates
 from mixpul.metrics._report import pu_report
 from mixpul.metrics._scorers import pu_auc_scorer, pu_scorer
 from mixpul.metrics.calibration import calibration_error, learn_density_ratio, to_probabilities
+from mixpul.metrics.displays import (
+    PURecallFlaggedDisplay,
+    ScoreHistogramDisplay,
+    TrainingCurveDisplay,
+)
 from mixpul.metrics.intervals import pu_interval
 from mixpul.metrics.ranking import Estimate, auc_interval, corrected_auc_score, pu_auc_score
 from mixpul.metrics.thresholds import (
@@ -33,6 +38,9 @@ from mixpul.metrics.thresholds import (
 __all__ = [
     "Estimate",
     "PURates",
+    "PURecallFlaggedDisplay",
+    "ScoreHistogramDisplay",
+    "TrainingCurveDisplay",
     "accuracy_threshold",
     "auc_interval",
     "balanced_threshold",

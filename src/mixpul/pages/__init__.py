@@ -2,7 +2,7 @@
 
 from mixpul.pages.audit import render_audit_page
 from mixpul.pages.comparison import render_comparison_page
-from mixpul.pages.fit import render_fit_page
+from mixpul.pages.fit import render_fit_page, render_fit_summary
 from mixpul.pages.review import render_review_page
 from mixpul.pages.thresholds import describe_threshold
 
@@ -11,6 +11,7 @@ __all__ = [
     "render_audit_page",
     "render_comparison_page",
     "render_fit_page",
+    "render_fit_summary",
     "render_review_page",
 ]
 

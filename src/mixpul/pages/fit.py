@@ -28,7 +28,10 @@ from mixpul.pages.thresholds import (
 )
 from mixpul.pages.weighing import describe_weighing
 
-__all__ = ["render_fit_page"]
+__all__ = ["render_fit_page", "render_fit_summary"]
+
+# Columns that a summary names.
+MOST_NAMED = 5
 
 # The verdicts of checks, the most urgent first, and their icons.
 VERDICTS = {"bad": "✗", "caution": "!", "note": "i", "good": "✓"}
@@ -91,6 +94,25 @@ def render_fit_page(
         **_describe_data(assessment),
         **_describe_start(assessment),
         **describe_weighing(assessment),
+    )
+
+
+def render_fit_summary(assessment: AssessmentData) -> str:
+    """Write what matters most of an assessment as a piece of HTML, for notebooks."""
+    important = [one["column"] for one in assessment["importance"] if one["drop"] > 0]
+    return render(
+        "summary.html.j2",
+        a=assessment,
+        checks=_sort_checks(assessment["checks"]),
+        grade=grade_ranking(assessment),
+        known=describe_prior(assessment),
+        is_known=is_known(assessment),
+        important=[clip_text(str(name)) for name in important[:MOST_NAMED]],
+        source=assessment["data"]["source"] or "a table",
+        units=f"{name_unit(assessment)}s",
+        percent=format_percent,
+        count=format_count,
+        span=format_span,
     )
 
 

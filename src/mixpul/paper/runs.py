@@ -21,9 +21,12 @@ from typing import Any
 from joblib import Parallel, delayed, parallel_config
 
 from mixpul import __version__
-from mixpul._util.errors import MixpulError
+from mixpul._util.errors import DamagedFile, MixpulError
 from mixpul._util.files import write_whole
+from mixpul._util.json_values import hash_json, read_json
 from mixpul._util.progress import progress_bar
+from mixpul._util.schema import Anything, MapOf, Maybe, Number, Spec, Text, check_value
+from mixpul._util.schema import Record as Fields
 from mixpul.paper.trial import Trial
 
 __all__ = [
@@ -39,6 +42,42 @@ __all__ = [
 
 Record = dict[str, Any]
 
+CHECKSUM = "sha256"
+SCORE = Number(0, 1)
+OF_TRIAL: dict[str, Spec] = {
+    "id": Text(),
+    "target": Text(),
+    "dataset": Text(),
+    "method": Text(),
+    "seed": Number(whole=True),
+    "settings": MapOf(Anything()),
+    "recipe": Text(),
+    "version": Text(),
+    "seconds": Number(0),
+    "finished": Text(),
+    "made_with": MapOf(Anything()),
+}
+MAYBE: dict[str, Spec] = {
+    "failure": Text(),
+    "traceback": Text(),
+    "auc": SCORE,
+    "error": SCORE,
+    "pu_auc": SCORE,
+    "prior": SCORE,
+    "used_prior": SCORE,
+    "labeled": Number(0, whole=True),
+    "unlabeled": Number(0, whole=True),
+    "fit_seconds": Maybe(Number(0)),
+    "predict_seconds": Number(0),
+    "threads": Number(1, whole=True),
+    "epochs": Number(0, whole=True),
+    "warmup": Number(),
+    "curve": MapOf(Anything()),
+    CHECKSUM: Text(),
+}
+RESULT = Fields(OF_TRIAL, MAYBE)
+KNOWN = OF_TRIAL.keys() | MAYBE.keys()
+
 
 @dataclass(frozen=True)
 class Plan:
@@ -51,7 +90,8 @@ class Plan:
 def plan(trials: Iterable[Trial], folder: str | os.PathLike) -> Plan:
     """Divide `trials` into those whose result is in `folder` and those that are left.
 
-    A trial that failed is left: the next run tries it again.
+    A trial that failed is left: the next run tries it again. So is a trial whose result is
+    damaged; a warning names the file.
     """
     results: dict[str, Record] = {}
     left, done = [], []
@@ -59,7 +99,8 @@ def plan(trials: Iterable[Trial], folder: str | os.PathLike) -> Plan:
     for trial in trials:
         if trial.target not in read:
             read.add(trial.target)
-            results |= {r["id"]: r for r in read_results(folder, trial.target) if not has_failed(r)}
+            records = _collect_results(Path(folder), trial.target, _note_damage)
+            results |= {r["id"]: r for r in records if not has_failed(r)}
         if trial.id in results:
             done.append(results[trial.id])
         else:
@@ -114,7 +155,8 @@ def run(
         for record in parallel(_make_tasks(left, perform, folder)):
             # Written here: the workers of a cluster need not see the folder.
             path = _locate_result(folder, record["target"], record["id"])
-            write_whole(path, (json.dumps(record, indent=1) + "\n").encode())
+            whole = {**record, CHECKSUM: hash_json(record)}
+            write_whole(path, (json.dumps(whole, indent=1) + "\n").encode())
             records.append(record)
             advance({})
     return records
@@ -122,19 +164,41 @@ def run(
 
 def read_results(folder: str | os.PathLike, target: str) -> list[Record]:
     """Read the results of a target, from single files and the packed file, sorted by id."""
-    folder = Path(folder)
+    return _collect_results(Path(folder), target, _raise_damage)
+
+
+def _collect_results(
+    folder: Path, target: str, on_damage: Callable[[DamagedFile], None]
+) -> list[Record]:
     records: dict[str, Record] = {}
-    packed = folder / f"{target}.jsonl"
-    if packed.exists():
-        for number, line in enumerate(packed.read_text().splitlines(), start=1):
-            record = _parse_record(line, f"line {number} of {packed}")
-            records[record["id"]] = record
-    for path in sorted((folder / target).glob("*.json")):
-        record = _parse_record(path.read_text(), str(path))
+    for content, where, is_packed in _list_contents(folder, target):
+        try:
+            record = _parse_record(content, where)
+        except DamagedFile as error:
+            on_damage(error)
+            continue
         # A later failure does not undo a result that is there.
-        if not has_failed(record) or record["id"] not in records:
+        if is_packed or not has_failed(record) or record["id"] not in records:
             records[record["id"]] = record
     return [records[key] for key in sorted(records)]
+
+
+def _list_contents(folder: Path, target: str) -> Iterator[tuple[bytes, str, bool]]:
+    """Yield the results as they stand in files, where they stand, and if that is packed."""
+    packed = folder / f"{target}.jsonl"
+    if packed.exists():
+        for number, line in enumerate(packed.read_bytes().splitlines(), start=1):
+            yield line, f"line {number} of {packed}", True
+    for path in sorted((folder / target).glob("*.json")):
+        yield path.read_bytes(), str(path), False
+
+
+def _raise_damage(error: DamagedFile) -> None:
+    raise error
+
+
+def _note_damage(error: DamagedFile) -> None:
+    warnings.warn(f"{error}", UserWarning, stacklevel=2)
 
 
 def pack_results(folder: str | os.PathLike, target: str) -> Path | None:
@@ -146,7 +210,8 @@ def pack_results(folder: str | os.PathLike, target: str) -> Path | None:
     records = [record for record in read_results(folder, target) if not has_failed(record)]
     if not records:
         return None
-    lines = "".join(json.dumps(record) + "\n" for record in records)
+    whole = ({**record, CHECKSUM: hash_json(record)} for record in records)
+    lines = "".join(json.dumps(record) + "\n" for record in whole)
     packed = folder / f"{target}.jsonl"
     write_whole(packed, lines.encode())
     for record in records:
@@ -187,8 +252,15 @@ def _make_tasks(
     for trial in left:
         # Another run may have finished it since.
         path = _locate_result(folder, trial.target, trial.id)
-        if not path.exists() or has_failed(_parse_record(path.read_text(), str(path))):
+        if not path.exists() or not _is_finished(path):
             yield delayed(_attempt)(trial, perform)
+
+
+def _is_finished(path: Path) -> bool:
+    try:
+        return not has_failed(_parse_record(path.read_bytes(), str(path)))
+    except DamagedFile:
+        return False
 
 
 def _attempt(trial: Trial, perform: Callable[[Trial], Record]) -> Record:
@@ -257,16 +329,29 @@ def _use_workers(jobs: int, scheduler: str | None) -> Iterator[None]:
         yield
 
 
-def _parse_record(text: str, where: str) -> Record:
+def _parse_record(content: bytes, where: str) -> Record:
+    """Return a result without its checksum, if it is as it was written."""
     try:
-        record = json.loads(text)
-        # Looked up only to fail here, with the place, if they are missing.
-        record["id"], record["target"]
-    except (ValueError, KeyError, TypeError):
-        raise MixpulError(
-            f"This is not the result of a trial: {where}. Remove it, and the trial runs again."
+        record = read_json(content)
+        check_value(record, RESULT)
+        checksum = record.pop(CHECKSUM, None)
+        # Results of earlier versions have none.
+        if checksum is None and _holds_lost_checksum(record):
+            raise DamagedFile("its checksum has lost its name.")
+        if checksum is not None and checksum != hash_json(record):
+            raise DamagedFile("its content does not match its checksum.")
+    except DamagedFile as error:
+        raise DamagedFile(
+            f"This is not the result of a trial, or it is damaged: {where}. Remove it, and the "
+            f"trial runs again ({error})"
         ) from None
     return record
+
+
+def _holds_lost_checksum(record: Record) -> bool:
+    """Whether a text as long as a checksum stands under a name that means nothing."""
+    unknown = (record[name] for name in record.keys() - KNOWN)
+    return any(isinstance(value, str) and 56 <= len(value) <= 72 for value in unknown)
 
 
 def _locate_result(folder: Path, target: str, name: str) -> Path:

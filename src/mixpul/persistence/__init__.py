@@ -1,8 +1,8 @@
 """Save and load fitted classifiers: one safetensors file with JSON metadata, never a pickle.
 
-A file holds tensors, the class name, the parameters and what was learned, as text and numbers;
-of a portfolio, the same of each member; and of a pipeline that starts from a table, the same of its
-`TableInput`. Loading looks classes up in a closed list and runs nothing from the file.
+A file holds tensors, the class name, the parameters and what was learned, as text and numbers; of a
+portfolio, the same of each member; and of a pipeline, the same of its steps. Loading looks classes
+up in a closed list and runs nothing from the file.
 """
 
 import json
@@ -18,10 +18,15 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.pipeline import Pipeline
 
 import mixpul
+from mixpul._util.errors import DamagedFile, MixpulError
+from mixpul._util.json_values import to_plain
+from mixpul._util.schema import Array, check_value
 from mixpul.base import PUClassifier
-from mixpul.persistence._file import FORMAT, checksum, open_file, read_file, write_file
+from mixpul.persistence._file import FORMAT, checksum, open_file, read_file, refuse, write_file
 from mixpul.persistence._models import pack_model, rebuild_model
-from mixpul.persistence._tables import build_pipeline, take_apart
+from mixpul.persistence._nets import split_names
+from mixpul.persistence._steps import pack_steps, rebuild_steps, show_steps
+from mixpul.persistence._tables import build_pipeline, is_simple, take_apart
 from mixpul.persistence._values import CLASSES, UNSTORED, holds_unstored
 
 __all__ = ["FORMAT", "checksum", "describe", "load", "read_scores", "save"]
@@ -46,9 +51,11 @@ def save(
     Parameters
     ----------
     model : PUClassifier or Pipeline
-        A classifier, or a pipeline of two steps, `tables.TableInput` and a classifier. A network of
-        your own is stored as its tensors only: pass it again to `load`. The members of an
-        `AutoPUClassifier` must be classifiers of mixpul.
+        A classifier, or a pipeline that ends in one. Its other steps are `tables.TableInput`,
+        `ColumnTransformer`, `FeatureUnion`, pipelines, and the common steps of scikit-learn:
+        scalers, encoders, `SimpleImputer`, `PCA` and others. One that is not on the list is named
+        in the error. A network of your own is stored as its tensors only: pass it again to
+        `load`. The members of an `AutoPUClassifier` must be classifiers of mixpul.
     path : str or path-like
     info : dict, optional
         What else is worth knowing, as plain values: text, numbers, lists and dicts of them. The
@@ -68,16 +75,24 @@ def save(
     >>> bool((load(path).predict_proba(pu.X) == model.predict_proba(pu.X)).all())
     True
     """
-    table, classifier = take_apart(model)
+    steps: dict[str, Any] = {}
+    of_steps: dict[str, torch.Tensor] = {}
+    if is_simple(model):
+        table, classifier = take_apart(model)
+    else:
+        table = None
+        steps["steps"], of_steps, classifier = pack_steps(model)
     packed, tensors = pack_model(classifier)
+    tensors |= of_steps
     if scores is not None:
         tensors[OF_ROWS] = torch.from_numpy(np.array(scores, dtype=np.float32))
     description = {
-        "format": _find_lowest_format(packed["learned"]),
+        "format": 3 if steps else _find_lowest_format(packed["learned"]),
         "version": mixpul.__version__,
         **packed,
         "info": _check_info(info),
         "table": table,
+        **steps,
     }
     write_file(path, tensors, description)
 
@@ -91,7 +106,7 @@ def load(path: str | os.PathLike, **params: Any) -> PUClassifier | Pipeline:
     **params
         Parameters of the classifier to set instead of the stored ones. ``net=`` is needed when it
         was fitted with a network of your own; own miners and candidates are worth passing if you
-        will fit again.
+        will fit again. So is ``checkpoint=``: a file does not say where the next fit writes.
 
     Returns
     -------
@@ -101,7 +116,7 @@ def load(path: str | os.PathLike, **params: Any) -> PUClassifier | Pipeline:
     tensors, description = read_file(path)
     name = description["class"]
     if name not in CLASSES:
-        raise ValueError(
+        raise DamagedFile(
             f"{os.fspath(path)!r} holds a {name!r}; "
             f"this version of mixpul loads {', '.join(CLASSES)}."
         )
@@ -120,13 +135,13 @@ def load(path: str | os.PathLike, **params: Any) -> PUClassifier | Pipeline:
         model = rebuild_model(description, tensors, params)
         table = description.get("table")
         whole = model if table is None else build_pipeline(model, table)
+        if "steps" in description:
+            of_steps = split_names(tensors).get("steps", {})
+            whole = rebuild_steps(description["steps"], of_steps, model)
     # A checksum can be right and the content still not add up: anyone can compute one. Whatever
     # goes wrong then, it is the file.
     except Exception as error:
-        reason = str(error).splitlines()[0] if str(error) else type(error).__name__
-        raise ValueError(
-            f"{os.fspath(path)!r} is not a whole mixpul model file: {reason}"
-        ) from error
+        raise refuse(path, "not a whole mixpul model file", error) from error
     for part in missing:
         warnings.warn(_write_warning(part), UserWarning, stacklevel=2)
     return whole
@@ -157,12 +172,17 @@ def read_scores(path: str | os.PathLike) -> NDArray[np.float32]:
     """
     tensors, _ = read_file(path)
     scores = tensors.get(OF_ROWS)
-    if scores is None or scores.ndim != 1 or scores.dtype != torch.float32:
-        raise ValueError(
+    if scores is None:
+        raise MixpulError(
             f"{os.fspath(path)!r} has no scores of the rows it was fitted on; fit it again with "
             "`mixpul fit`, which keeps them."
         )
-    return scores.numpy()
+    found = scores.numpy()
+    try:
+        check_value(found, Array("float", (None,), 0, 1), OF_ROWS)
+    except DamagedFile as error:
+        raise refuse(path, "not a whole mixpul model file", error) from error
+    return found.astype(np.float32, copy=False)
 
 
 def describe(path: str | os.PathLike) -> dict[str, Any]:
@@ -181,7 +201,8 @@ def describe(path: str | os.PathLike) -> dict[str, Any]:
         `params`, `learned` (text and short numbers), the `members` of a portfolio by name (`class`,
         `params`, `learned`, `members`), the `tensors` with their types and shapes, `n_parameters`,
         `info` as given to `save`, `table`, the parameters and the report of the `TableInput`,
-        or None, and the `checksum` of the content. `n_parameters` counts all numbers of all
+        or None, the `steps` of another pipeline by name and class, or None, and the `checksum` of
+        the content. `n_parameters` counts all numbers of all
         networks, also those that are not trained, such as the landmarks of a kernel.
 
     Examples
@@ -196,10 +217,12 @@ def describe(path: str | os.PathLike) -> dict[str, Any]:
     >>> about["class"], about["info"]
     ('MixPULClassifier', {'label': 'survived'})
     """
-    _, description, kinds = open_file(path, with_tensors=False)
+    head = open_file(path)
+    description, kinds = head.description, head.kinds
     of_nets = [math.prod(shape) for name, (_, shape) in kinds.items() if OF_NETS.match(name)]
-    try:
-        return {
+    # Plain, because JSON has no NaN.
+    return to_plain(
+        {
             "format": description["format"],
             "version": description["version"],
             **_show_model(description),
@@ -209,12 +232,10 @@ def describe(path: str | os.PathLike) -> dict[str, Any]:
             "n_parameters": sum(of_nets),
             "info": description.get("info", {}),
             "table": _show_table(description.get("table")),
+            "steps": show_steps(description.get("steps")),
             "checksum": description.get("sha256"),
         }
-    except (KeyError, TypeError, AttributeError) as error:
-        raise ValueError(
-            f"{os.fspath(path)!r} is not a whole mixpul model file: {error}"
-        ) from error
+    )
 
 
 def _show_table(table: dict[str, Any] | None) -> dict[str, Any] | None:

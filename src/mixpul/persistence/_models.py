@@ -9,9 +9,11 @@ from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 from torch import Tensor, nn
 
+from mixpul._util.errors import DamagedFile
+from mixpul._util.schema import Choice, check_value
 from mixpul.base import PUClassifier
 from mixpul.methods.neural import NeuralPUClassifier
-from mixpul.persistence._nets import pack_net, rebuild_net, take_below
+from mixpul.persistence._nets import pack_net, rebuild_net, split_names
 from mixpul.persistence._values import (
     CLASSES,
     UNSTORED,
@@ -30,6 +32,8 @@ __all__ = ["is_our_classifier", "pack_model", "rebuild_model"]
 FORMER_NAMES = {"cut_": "threshold_"}
 # Classes that choose a threshold today, and whose earlier files have none because it was 0.
 ONCE_AT_ZERO = {"BaggingPUClassifier"}
+# Of rows of numbers, and of images.
+ROW_TYPES = ("float32", "uint8")
 
 Packed = tuple[dict[str, Any], dict[str, Tensor]]
 
@@ -73,27 +77,31 @@ def rebuild_model(
 ) -> PUClassifier:
     """Build a classifier from its description and tensors; `params` replace the stored ones."""
     if description["class"] not in CLASSES:
-        raise ValueError(f"it holds a {description['class']!r}, which is not a class of mixpul.")
+        raise DamagedFile(f"it holds a {description['class']!r}, which is not a class of mixpul.")
     cls = find_class(description["class"])
-    model = cls(**(decode_params(description["params"]) | params))
+    own = decode_params(description["params"])
+    # As stored: those that are passed are the caller's, and checked by the next fit.
+    cls(**own)._validate_params()
+    model = cls(**(own | params))
     model._row_shape = tuple(description["row_shape"])
     # Files from before there were images do not say.
-    model._row_dtype = np.dtype(description.get("row_dtype", "float32"))
+    kind = description.get("row_dtype", "float32")
+    check_value(kind, Choice(ROW_TYPES), "row_dtype")
+    model._row_dtype = np.dtype(kind)
     stored = {FORMER_NAMES.get(name, name): v for name, v in description["learned"].items()}
-    arrays = {name: tensor.numpy() for name, tensor in tensors.items() if "." not in name}
+    below = split_names(tensors)
+    arrays = {name: own[""].numpy() for name, own in below.items() if "" in own}
     if cls._choose_threshold is PUClassifier._choose_threshold or cls.__name__ in ONCE_AT_ZERO:
         # Files from before all methods had one do not say.
         stored.setdefault("threshold_", 0.0)
     for name in stored.keys() | arrays.keys():
         if not is_learned(name, cls):
-            raise ValueError(f"{name!r} is nothing that a {cls.__name__} learns.")
+            raise DamagedFile(f"{name!r} is nothing that a {cls.__name__} learns.")
     for name, value in stored.items():
-        setattr(model, name, _rebuild_value(model, name, value, take_below(tensors, f"{name}.")))
+        setattr(model, name, _rebuild_value(model, name, value, below.get(name, {})))
     for name, array in arrays.items():
         setattr(model, name, array)
-    for name in ("classes_", "n_features_in_", "threshold_", *model._list_needed()):
-        if not hasattr(model, name):
-            raise ValueError(f"it has no {name!r}.")
+    model._check_learned()
     if _is_portfolio(model):
         _check_portfolio(model)
     return model
@@ -149,8 +157,9 @@ def _rebuild_value(model: PUClassifier, name: str, value: Any, tensors: dict[str
     if name == "net_" and isinstance(model, NeuralPUClassifier):
         return rebuild_net(model, tensors, **value)
     if name == "members_" and _is_portfolio(model):
+        of_member = split_names(tensors)
         return {
-            own: rebuild_model(member, take_below(tensors, f"{k}."), {})
+            own: rebuild_model(member, of_member.get(f"{k}", {}), {})
             for k, (own, member) in enumerate(value.items())
         }
     if isinstance(value, dict) and value.keys() == {"arrays"}:
@@ -174,22 +183,22 @@ def _check_portfolio(model: Any) -> None:
         or members.keys() != tables.keys()
         or not members.keys() <= model.weights_.keys()
     ):
-        raise ValueError("its members, weights and score tables do not fit together.")
-    if not all(isinstance(weight, float) for weight in model.weights_.values()):
-        raise ValueError("its weights are not numbers.")
+        raise DamagedFile("its members, weights and score tables do not fit together.")
     for name, table in tables.items():
-        if table.dtype != np.float64 or table.ndim != 2 or len(table) != 2 or not table.size:
-            raise ValueError(f"the score table of the candidate {name!r} is not one.")
+        if table.dtype != np.float64 or (np.diff(table) < 0).any():
+            raise DamagedFile(f"the score table of the candidate {name!r} is not one.")
     for name, member in members.items():
         own, whole = (
             (one._row_shape, one._row_dtype, one.n_features_in_) for one in (member, model)
         )
         if own != whole:
-            raise ValueError(f"the candidate {name!r} was fitted on other rows.")
+            raise DamagedFile(f"the candidate {name!r} was fitted on other rows.")
     # Images are not scaled.
     shape = model._row_shape if len(model._row_shape) == 1 else (0,)
     # Columns of a large sparse table are only divided, and none is heavy.
-    shapes = [array.shape for array in (model.column_centre_, model.column_scale_)]
+    scaling = (model.column_centre_, model.column_scale_)
     is_fit = model.is_heavy_.shape in (shape, (0,)) and model.is_heavy_.dtype == bool
-    if not is_fit or any(own != shape for own in shapes):
-        raise ValueError("the scaling of its columns does not fit its rows.")
+    if not is_fit or any(own.shape != shape or own.dtype.kind != "f" for own in scaling):
+        raise DamagedFile("the scaling of its columns does not fit its rows.")
+    if not np.isfinite(scaling).all() or (model.column_scale_ <= 0).any():
+        raise DamagedFile("the scaling of its columns has numbers that cannot be.")

@@ -6,18 +6,20 @@ widths, or `UNSTORED` for a callable) and `weights`, and tensors are named
 ``{fold}.{setting}.{entry}``.
 """
 
-import math
 from typing import Any, cast
 
 import numpy as np
+import torch
 from torch import Tensor, nn
 
+from mixpul._util.errors import DamagedFile
+from mixpul._util.schema import Anything, Flag, ListOf, Maybe, Number, check_value
 from mixpul.methods.neural import NeuralPUClassifier
 from mixpul.nets import Averaged, Mirrored, NetSpec, make_net
 from mixpul.persistence._values import UNSTORED, encode
 from mixpul.training import own_torch_state
 
-__all__ = ["pack_net", "rebuild_net", "take_below"]
+__all__ = ["pack_net", "rebuild_net", "split_names"]
 
 
 def pack_net(model: NeuralPUClassifier, net: nn.Module) -> tuple[dict[str, Any], dict[str, Tensor]]:
@@ -51,46 +53,72 @@ def rebuild_net(
     weights: list[float] | None = None,
 ) -> nn.Module:
     """Put networks together again as the layout says."""
+    # Each network has a tensor at least.
+    check_value(n_members, Number(1, len(tensors), whole=True), "n_members")
+    check_value(is_mirrored, Flag(), "is_mirrored")
+    check_value(nets, Maybe(ListOf(Anything(), 1, len(tensors))), "nets")
+    check_value(weights, Maybe(ListOf(Number(), 1, len(tensors))), "weights")
     kinds = [model.net if kind == UNSTORED else kind for kind in nets or [UNSTORED]]
-    if n_members < 1:
-        raise ValueError("it has no networks.")
     if len(kinds) != (1 if weights is None else len(weights)):
-        raise ValueError("its networks and their weights do not fit together.")
-    if not all(isinstance(weight, float) and math.isfinite(weight) for weight in weights or []):
-        raise ValueError("the weights of its networks are not numbers.")
+        raise DamagedFile("its networks and their weights do not fit together.")
 
-    def build(kind: NetSpec, prefix: str) -> nn.Module:
-        net = _fill_net(kind, model._row_shape, take_below(tensors, prefix))
+    def build(kind: NetSpec, own: dict[str, Tensor]) -> nn.Module:
+        net = _fill_net(kind, model._row_shape, own)
         return Mirrored(net) if is_mirrored else net
 
-    folds = [
-        build(kinds[0], f"{fold}.")
-        if weights is None
-        else Averaged([build(kind, f"{fold}.{k}.") for k, kind in enumerate(kinds)], weights)
-        for fold in range(n_members)
-    ]
+    of_folds = split_names(tensors)
+    folds = []
+    for fold in range(n_members):
+        own = of_folds.get(f"{fold}", {})
+        if weights is None:
+            folds.append(build(kinds[0], own))
+        else:
+            parts = split_names(own)
+            built = [build(kind, parts.get(f"{k}", {})) for k, kind in enumerate(kinds)]
+            folds.append(Averaged(built, weights))
     net = folds[0] if n_members == 1 else Averaged(folds)
     return net.eval().requires_grad_(False)
 
 
-def take_below(tensors: dict[str, Tensor], prefix: str) -> dict[str, Tensor]:
-    """Return the tensors whose names begin with `prefix`, by the rest of their names."""
-    return {
-        name.removeprefix(prefix): tensor
-        for name, tensor in tensors.items()
-        if name.startswith(prefix)
-    }
+def split_names(tensors: dict[str, Tensor]) -> dict[str, dict[str, Tensor]]:
+    """Group tensors by what stands before the first dot of their names, in one pass."""
+    groups: dict[str, dict[str, Tensor]] = {}
+    for name, tensor in tensors.items():
+        first, _, rest = name.partition(".")
+        groups.setdefault(first, {})[rest] = tensor
+    return groups
 
 
 def _fill_net(kind: NetSpec, shape: tuple[int, ...], state: dict[str, Tensor]) -> nn.Module:
     """Make a network with the given tensors."""
-    with own_torch_state(seed=0):  # the random start is overwritten
-        net = make_net(kind, shape)
+    if callable(kind):
+        with own_torch_state(seed=0):  # the random start is overwritten
+            net = make_net(kind, shape)
+    else:
+        net = _make_empty(kind, shape, state)
     try:
         net.load_state_dict(state)
     except RuntimeError as error:
-        raise ValueError("its tensors do not fit the network.") from error
+        raise DamagedFile("its tensors do not fit the network.") from error
+    # A network of one's own may have buffers that are infinite, such as masks.
+    checked = state.values() if not callable(kind) else net.parameters()
+    if not all(torch.isfinite(tensor).all() for tensor in checked):
+        raise DamagedFile("its network has weights that are NaN or infinite.")
     return net
+
+
+def _make_empty(kind: NetSpec, shape: tuple[int, ...], state: dict[str, Tensor]) -> nn.Module:
+    """Make a network of ours without numbers, if the file has as many as it takes."""
+    # Every layer has two tensors; with more layers than that, it would take long to say no.
+    if not isinstance(kind, str) and len(kind) > len(state):
+        raise DamagedFile("its tensors do not fit the network.")
+    # First without memory: a short file may ask for a network of gigabytes.
+    with torch.device("meta"):
+        net = make_net(kind, shape)
+    shapes = {name: tensor.shape for name, tensor in net.state_dict().items()}
+    if shapes != {name: tensor.shape for name, tensor in state.items()}:
+        raise DamagedFile("its tensors do not fit the network.")
+    return net.to_empty(device="cpu")
 
 
 def _is_weighed(net: nn.Module) -> bool:

@@ -8,7 +8,9 @@ import torch
 from sklearn.base import BaseEstimator
 
 import mixpul
-from mixpul._names import METHODS, MINERS, PRIORS
+from mixpul._names import METHODS, MINERS, PRIORS, STUDENTS
+from mixpul._util.errors import DamagedFile
+from mixpul._util.schema import Anything, Choice, ListOf, MapOf, Record, check_value
 
 __all__ = [
     "CLASSES",
@@ -24,13 +26,17 @@ __all__ = [
 ]
 
 # The closed lists: a file may name these classes and no others.
-CLASSES = sorted(METHODS.list_class_names())
+CLASSES = sorted([*METHODS.list_class_names(), *STUDENTS.list_class_names()])
 PARTS: dict[str, type[BaseEstimator]] = {
     cls.__name__: cls for cls in (*MINERS.values(), *PRIORS.values())
 }
 # What stands in a file for a parameter that has no plain form: a callable, an object of yours.
 UNSTORED = {"unstored": True}
 ARRAY, PART, ITEMS = {"array", "dtype"}, {"part", "params"}, {"items"}
+ARRAY_OF = Record({"array": ListOf(Anything()), "dtype": Choice(("str", "object"))})
+PART_OF = Record({"part": Choice((*CLASSES, *PARTS)), "params": MapOf(Anything())})
+# Parameters that are neither written to a file nor taken from one.
+UNTRUSTED = ("checkpoint",)
 # Keys that mean something in a file; a mapping with just these is stored as a list of its items.
 MARKS = (ARRAY, PART, ITEMS, {"arrays"})
 
@@ -75,7 +81,8 @@ def encode(value: Any) -> Any:
 def encode_params(estimator: BaseEstimator) -> dict[str, Any]:
     """Encode parameters; a list or a mapping with something unstored in it is not stored at all."""
     # Not deep: the parameters of a scorer inside are not parameters of the estimator.
-    encoded = {k: encode(v) for k, v in estimator.get_params(deep=False).items()}
+    params = estimator.get_params(deep=False)
+    encoded = {k: encode(v) for k, v in params.items() if k not in UNTRUSTED}
     return {
         k: UNSTORED if holds_unstored(v) and not _has_keys(v, PART) else v
         for k, v in encoded.items()
@@ -89,17 +96,27 @@ def decode(value: Any) -> Any:
     if not isinstance(value, dict):
         return value
     if _has_keys(value, ARRAY):
-        dtype = object if value["dtype"] == "object" else str
-        return np.array(decode(value["array"]), dtype=dtype)
+        check_value(value, ARRAY_OF)
+        entries = decode(value["array"])
+        if value["dtype"] == "str":
+            _check_width(entries)
+            return np.array(entries, dtype=str)
+        array = np.empty(len(entries), dtype=object)
+        array[:] = entries
+        return array
     if _has_keys(value, PART):
+        check_value(value, PART_OF)
         return find_class(value["part"])(**decode_params(value["params"]))
+    if _has_keys(value, ITEMS):
+        check_value(value["items"], ListOf(ListOf(Anything(), 2, 2)), "items")
     items = value["items"] if _has_keys(value, ITEMS) else value.items()
     return {k: decode(v) for k, v in items}
 
 
 def decode_params(stored: dict[str, Any]) -> dict[str, Any]:
     """Decode parameters; those that are not stored are left out."""
-    return {k: decode(v) for k, v in stored.items() if v != UNSTORED}
+    # Of a checkpoint a file may not say where: the next fit would write there.
+    return {k: decode(v) for k, v in stored.items() if v != UNSTORED and k not in UNTRUSTED}
 
 
 def holds_unstored(value: Any) -> bool:
@@ -112,6 +129,15 @@ def holds_unstored(value: Any) -> bool:
     if isinstance(value, dict) and value != UNSTORED:
         return any(holds_unstored(v) for v in value.values())
     return bool(value == UNSTORED)
+
+
+def _check_width(entries: list[Any]) -> None:
+    """Refuse text that numpy would blow up: each entry takes as much room as the longest."""
+    lengths = [len(entry) for entry in entries if isinstance(entry, str)]
+    if len(lengths) < len(entries):
+        raise DamagedFile("it has an array of text with entries that are none.")
+    if len(lengths) * max(lengths, default=0) > 100 * sum(lengths) + 10_000:
+        raise DamagedFile("it has an array of text with one entry far longer than all others.")
 
 
 def _has_keys(value: Any, keys: set[str]) -> bool:

@@ -1,217 +1,255 @@
 """CSV files and standard input as Arrow tables; delimiter and header are found out."""
 
-import atexit
-import codecs
-import csv
-import io
-import sys
-import threading
-import time
-from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple, Self
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import chain, islice
+from typing import Any, NamedTuple, NoReturn, Self
 
+from mixpul._util.errors import TableError
 from mixpul._util.validation import list_values
-from mixpul.tables.formats import find_delimiter, is_stream, recognise_content, show_name
+from mixpul.tables._text import cut_rows, read_text
+from mixpul.tables.formats import find_delimiter
 from mixpul.tables.names import choose_columns
+from mixpul.tables.opening import is_stream, show_name
 
-__all__ = ["CSVStyle", "open_text", "read_csv", "read_header"]
+__all__ = ["CSVStyle", "read_csv", "stream_csv"]
 
-BYTES_PER_BLOCK = 4 * 2**20
-BYTES_OF_HEAD = 2**20
 DELIMITERS = ",;\t|"
-# Seconds to wait at exit until Arrow's threads have left standard input: if one of them waits for
-# more input, which may never come, and otherwise.
-PATIENCE, LONG_PATIENCE = 1.0, 2.0
+# Enough to see which delimiter splits the lines evenly.
+LINES_OF_SAMPLE, LETTERS_OF_SAMPLE = 100, 2**18
+# Arrow's blocks are counted in 32 bits.
+LARGEST_BLOCK = 2**30
+RAGGED = re.compile(r"(?:Row #(\d+): )?Expected (\d+) columns, got (\d+)")
+UNLIKE = re.compile(
+    r"In CSV column #(\d+).*CSV conversion error to (\w+).*?(?:invalid value|in) '(.*)'", re.DOTALL
+)
+KINDS = {"double": "a number", "bool": "true or false", "int64": "a whole number"}
 
 
 class CSVStyle(NamedTuple):
     """How a CSV file is written; what is None is found out."""
 
     delimiter: str | None
-    encoding: str
+    encoding: str | None
     decimal: str
     missing: Sequence[str]
 
     @classmethod
     def make(
-        cls, delimiter: str | None, encoding: str, decimal: str, missing: Sequence[str]
+        cls, delimiter: str | None, encoding: str | None, decimal: str, missing: Sequence[str]
     ) -> Self:
         """Check what a user says of the file."""
         if delimiter == r"\t":  # a tab is hard to type
             delimiter = "\t"
         for what, sign in (("delimiter", delimiter), ("decimal sign", decimal)):
-            if sign is not None and len(sign) != 1:
+            # One byte: that is how Arrow splits and reads.
+            if sign is not None and (len(sign) != 1 or not sign.isascii() or sign in '"\r\n\0'):
                 raise ValueError(
                     f"The {what} of a CSV file is one character, such as a comma; got {sign!r}."
                 )
+        if delimiter == decimal:
+            raise ValueError(
+                f"The delimiter and the decimal sign cannot both be {decimal!r}; pass the right "
+                "delimiter."
+            )
         return cls(delimiter, encoding, decimal, missing)
 
 
+class _OtherType(TableError):
+    """A cell does not have the type of the cells before it."""
+
+
 def read_csv(
-    name: str,
-    compression: str | None,
-    style: CSVStyle,
-    kinds: Mapping[str, str] | None,
-    *,
-    whole: bool,
-    threads: bool = True,
+    name: str, compression: str | None, style: CSVStyle, kinds: Mapping[str, str] | None
 ) -> Any:
-    """Return a table, or with `whole=False` an iterator of record batches."""
-    import pyarrow as pa
-    from pyarrow import csv as pa_csv
-
-    head, source = open_text(name, compression)
-    delimiter, names = read_header(head, name, style)
-    types = {"number": pa.float64(), "boolean": pa.bool_()}  # text and dates are read as text
-    nulls = pa_csv.ConvertOptions().null_values
-    settings = {
-        "read_options": pa_csv.ReadOptions(
-            block_size=BYTES_PER_BLOCK, encoding=style.encoding, use_threads=threads
-        ),
-        # Cells in quotes may hold line breaks, which Arrow does not expect by default.
-        "parse_options": pa_csv.ParseOptions(delimiter=delimiter, newlines_in_values=True),
-        "convert_options": pa_csv.ConvertOptions(
-            column_types={
-                str(c): types.get(kind, pa.string()) for c, kind in (kinds or {}).items()
-            },
-            include_columns=choose_columns(kinds, names, show_name(name)),
-            null_values=[*nulls, *style.missing],
-            # Otherwise an empty cell of a text column would be a category of its own.
-            strings_can_be_null=True,
-            decimal_point=style.decimal,
-        ),
-    }
-    result = (pa_csv.read_csv if whole else pa_csv.open_csv)(source, **settings)
-    for field in result.schema:
-        if pa.types.is_binary(field.type):  # what pyarrow makes of text that is not UTF-8
-            raise UnicodeError(f"column {field.name!r}")
-    return result
-
-
-def open_text(name: str, compression: str | None) -> tuple[bytes, Any]:
-    """Return the first bytes of the text, and a stream of all of it."""
+    """Return a table, or None if it has no rows; types follow from all rows."""
     import pyarrow as pa
 
-    if is_stream(name):
-        rest = sys.stdin.buffer if name == "-" else open(name, "rb")  # noqa: SIM115, it stays open
-        head = rest.read(BYTES_OF_HEAD)
-        return head, pa.PythonFile(_Joined(head, rest), mode="r")
-    with pa.input_stream(name, compression=compression) as source:
-        head = source.read(BYTES_OF_HEAD)
-    # Opened again: a compressed stream cannot be wound back.
-    return head, pa.input_stream(name, compression=compression)
+    if kinds is not None or not is_stream(name):
+        try:
+            batches = list(stream_csv(name, compression, style, kinds))
+            return pa.Table.from_batches(batches) if batches else None
+        except _OtherType:
+            if kinds is not None:
+                raise
+    # All text at once, which takes more memory, but lets Arrow find a type that fits every cell.
+    opened = _CSV(name, compression, style, kinds)
+    text = b"".join(opened.blocks)
+    return opened.parse(text) if text.strip() else None
 
 
-class _Use:
-    """Whether a stream is being read, or may still be.
-
-    An object of its own, because the exit keeps it: the stream itself should go when it is done.
-    """
-
-    def __init__(self) -> None:
-        self.is_over = self.is_reading = False
-        self.released = threading.Event()
-        atexit.register(self.end)
-
-    def end(self) -> None:
-        """Say that the input is over, and wait until nobody reads."""
-        self.is_over = True
-        started = time.monotonic()
-        while not self.released.wait(0.05):
-            waited = time.monotonic() - started
-            if waited > (PATIENCE if self.is_reading else LONG_PATIENCE):
-                return
+def stream_csv(
+    name: str, compression: str | None, style: CSVStyle, kinds: Mapping[str, str] | None
+) -> Iterator[Any]:
+    """Yield record batches; without `kinds` types follow from the first megabytes."""
+    opened = _CSV(name, compression, style, kinds)
+    for block in opened.blocks:
+        table = opened.parse(block)
+        opened.types = {field.name: field.type for field in table.schema}
+        opened.n_rows += table.num_rows
+        yield from table.to_batches()
 
 
-class _Joined(io.RawIOBase):
-    """Bytes that were read already, then the rest of the stream they came from.
+class _CSV:
+    """An opened file: its header, and blocks of the rows below it."""
 
-    Arrow's threads read ahead, also after an error. If they return to an interpreter that is about
-    to exit, they abort the process. So the exit tells them that the input is over, and waits.
-    """
+    def __init__(
+        self,
+        name: str,
+        compression: str | None,
+        style: CSVStyle,
+        kinds: Mapping[str, str] | None,
+    ) -> None:
+        import pyarrow as pa
 
-    def __init__(self, head: bytes, rest: Any) -> None:
-        super().__init__()
-        self.head, self.rest, self.use = io.BytesIO(head), rest, _Use()
+        self.name, self.style = name, style
+        pieces = read_text(name, compression, style.encoding)
+        first = next(pieces)
+        head = first.decode(errors="ignore")  # the last letter may be incomplete
+        if not head.strip():
+            raise TableError(
+                f"{show_name(name)} is empty; a table with a line of column names was expected."
+            )
+        self.delimiter = style.delimiter or _choose_delimiter(head, name)
+        quoted = _match_quoted(self.delimiter)
+        blocks = cut_rows(chain([first], pieces), lambda b: _find_row_end(b, quoted), name)
+        self.names, rest = self._read_header(next(blocks))
+        self.columns = choose_columns(kinds, self.names, show_name(name))
+        self.blocks = (block for block in chain([rest], blocks) if block.strip(b"\r\n"))
+        self.n_rows = 1  # the header is the first one
+        # Text and dates are read as text.
+        types = {"number": pa.float64(), "boolean": pa.bool_()}
+        self.types = {str(c): types.get(kind, pa.string()) for c, kind in (kinds or {}).items()}
 
-    def readable(self) -> bool:
-        return True
+    def _read_header(self, block: bytes) -> tuple[list[str], bytes]:
+        """Return the column names and what follows; refuse a first line that cannot hold them."""
+        text = block.decode()
+        names, end = next((row, end) for row, end in _split_rows(text, self.delimiter) if row)
+        if all(_is_number(cell) for cell in names if cell.strip()):
+            raise TableError(
+                f"{show_name(self.name)} has no header: every cell of its first line is a number "
+                f"({list_values(names)}); write the column names as the first line."
+            )
+        return names, text[end:].encode()
 
-    def readinto(self, buffer: Any) -> int:
-        if self.use.is_over:
-            return 0
-        self.use.is_reading = True
-        piece = self.head.read(len(buffer)) or self.rest.read(len(buffer))
-        self.use.is_reading = False
-        buffer[: len(piece)] = piece
-        return len(piece)
+    def parse(self, block: bytes) -> Any:
+        """Return the rows of a block as a table."""
+        import pyarrow as pa
+        from pyarrow import csv
 
-    def close(self) -> None:
-        super().close()
-        if self.rest is not sys.stdin.buffer:
-            self.rest.close()
-        self.use.released.set()
+        nulls = csv.ConvertOptions().null_values
+        try:
+            return csv.read_csv(
+                pa.BufferReader(block),
+                read_options=csv.ReadOptions(
+                    column_names=self.names,
+                    block_size=min(len(block) + 1, LARGEST_BLOCK),
+                    use_threads=False,
+                ),
+                # Cells in quotes may hold line breaks, which Arrow does not expect by default.
+                parse_options=csv.ParseOptions(delimiter=self.delimiter, newlines_in_values=True),
+                convert_options=csv.ConvertOptions(
+                    column_types=self.types,
+                    include_columns=self.columns,
+                    null_values=[*nulls, *self.style.missing],
+                    # Otherwise an empty cell of a text column would be a category of its own.
+                    strings_can_be_null=True,
+                    decimal_point=self.style.decimal,
+                ),
+            )
+        except pa.ArrowInvalid as error:
+            self._explain(error)
 
-
-def _decode(head: bytes, encoding: str) -> str:
-    """Return the first bytes as text, in which a wrong character does not matter."""
-    try:
-        name = codecs.lookup(encoding).name
-    except LookupError as error:
-        raise ValueError(
-            f"There is no encoding {encoding!r}; common ones are utf-8, latin-1, cp1252 and utf-16."
+    def _explain(self, error: Exception) -> NoReturn:
+        """Turn what Arrow says about a row into a sentence."""
+        message, file = str(error), show_name(self.name, first=False)
+        if match := RAGGED.search(message):
+            row, expected, came = match.groups()
+            # Arrow counts the rows of a block from 1.
+            where = f"Row {self.n_rows + int(row)}" if row else "A row"
+            raise TableError(
+                f"{where} of {file} has {came} cell{'' if came == '1' else 's'} where the header "
+                f"has {expected}; put quotes around cells that contain the delimiter, or pass the "
+                "right delimiter."
+            ) from error
+        if match := UNLIKE.search(message):
+            number, arrow_type, value = match.groups()
+            # By its place among the names, or among those that are read.
+            column = self.names[int(number)]
+            raise _OtherType(
+                f"In column {column!r} of {file} {KINDS.get(arrow_type, arrow_type)} was expected, "
+                f"but {_shorten(value)!r} came; correct it, or name it among the cells that stand "
+                "for a missing value."
+            ) from error
+        raise TableError(
+            f"{show_name(self.name)} is broken or not a CSV file: "
+            f"{_shorten(' '.join(message.split()), 200)}"
         ) from error
-    # The last character may be incomplete; a byte order mark does not belong to the first name.
-    return head.decode("utf-8-sig" if name == "utf-8" else name, errors="replace")
 
 
-def _sniff_delimiter(text: str) -> str:
-    """Return the delimiter that splits the first lines into equally many cells, and into most."""
-    lines = text.splitlines()[:100]
-
-    def measure_evenness(delimiter: str) -> tuple[float, int]:
-        counts = [len(row) for row in csv.reader(lines, delimiter=delimiter) if row] or [1]
-        # A delimiter that the header lacks splits all lines evenly, into one cell each.
-        if counts[0] == 1:
-            return 0.0, 1
-        return sum(count == counts[0] for count in counts) / len(counts), counts[0]
-
-    return max(DELIMITERS, key=measure_evenness)
+def _shorten(text: str, most: int = 60) -> str:
+    return text if len(text) <= most else f"{text[:most]}..."
 
 
-def read_header(head: bytes, name: str, style: CSVStyle) -> tuple[str, list[str]]:
-    """Return the delimiter and the column names; refuse a first line that cannot hold them."""
-    text = _decode(head, style.encoding)
-    if not text.strip():
-        raise ValueError(
-            f"{show_name(name)} is empty; a table with a line of column names was expected."
-        )
-    if "\0" in text:
-        content = recognise_content(head)
-        way_out = (
-            f"its content is {content}, to be read from a file with that suffix"
-            if content
-            else "if it is UTF-16, pass encoding 'utf-16'"
-        )
-        raise ValueError(
-            f"{show_name(name)} is not text in {style.encoding}: it has zero bytes; {way_out}."
-        )
-    delimiter = style.delimiter or _find_delimiter(text, name)
-    names = next(row for row in csv.reader(io.StringIO(text), delimiter=delimiter) if row)
-    if all(_is_number(cell) for cell in names if cell.strip()):
-        raise ValueError(
-            f"{show_name(name)} has no header: every cell of its first line is a number "
-            f"({list_values(names)}); write the column names as the first line."
-        )
-    return delimiter, names
+# -- rows and cells -------------------------------------------------------------------------
 
 
-def _find_delimiter(text: str, name: str) -> str:
+def _match_quoted(delimiter: str) -> re.Pattern[bytes]:
+    """Match a cell in quotes, which may hold line breaks; without its last quote, if it is open."""
+    sign = re.escape(delimiter.encode())
+    return re.compile(rb"(?:(?<=[\r\n" + sign + rb'])|\A)"[^"]*+(?:""[^"]*+)*+("?)')
+
+
+def _find_row_end(block: bytes, quoted: re.Pattern[bytes]) -> int:
+    """Return the place after the last line break that is not in quotes; 0 if there is none."""
+    if b'"' not in block:
+        return block.rfind(b"\n") + 1
+    end = after = 0
+    for match in quoted.finditer(block):
+        end = max(end, block.rfind(b"\n", after, match.start()) + 1)
+        after = match.end()
+        # What closes the cell may be the first of two quotes that stand for one.
+        if not match[1] or after == len(block):
+            return end
+    return max(end, block.rfind(b"\n", after) + 1)
+
+
+def _split_rows(text: str, delimiter: str) -> Iterator[tuple[list[str], int]]:
+    """Yield the cells of each row, none for an empty line, and the place where the row ends.
+
+    The standard library's reader has a limit on cells, which holds for the whole process.
+    """
+    sign = re.escape(delimiter)
+    cell = re.compile(
+        rf'(?:"([^"]*+(?:""[^"]*+)*+)"([^\r\n{sign}]*)|([^\r\n{sign}]*))({sign}|\r\n|\r|\n|\Z)'
+    )
+    row: list[str] = []
+    for match in cell.finditer(text):
+        inside, behind, plain, end = match.groups()
+        row.append(plain if inside is None else inside.replace('""', '"') + behind)
+        if end != delimiter:
+            if match.start() == len(text) and row == [""]:
+                return
+            yield [] if row == [""] and inside is None else row, match.end()
+            row = []
+
+
+def _choose_delimiter(head: str, name: str) -> str:
     """Return the delimiter that the name promises if the header has it, else the one sniffed."""
     promised = find_delimiter(name)
-    if promised and promised in text.lstrip("\r\n").partition("\n")[0]:
+    if promised and promised in head.lstrip("\r\n").partition("\n")[0]:
         return promised
-    return _sniff_delimiter(text)
+    return max(DELIMITERS, key=lambda delimiter: _measure_evenness(head, delimiter))
+
+
+def _measure_evenness(head: str, delimiter: str) -> tuple[float, int]:
+    """Return the share of lines with as many cells as the header, and how many these are."""
+    rows = islice(_split_rows(head[:LETTERS_OF_SAMPLE], delimiter), LINES_OF_SAMPLE)
+    counts = [len(row) for row, _ in rows if row] or [1]
+    # A delimiter that the header lacks splits all lines evenly, into one cell each.
+    if counts[0] == 1:
+        return 0.0, 1
+    return sum(count == counts[0] for count in counts) / len(counts), counts[0]
 
 
 def _is_number(cell: str) -> bool:

@@ -1,14 +1,20 @@
-"""Tables in files: CSV, Parquet and Feather, whole or in pieces."""
+"""Tables in files, whole or in pieces."""
 
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NoReturn
 
-from mixpul.tables._csv import CSVStyle, read_csv
+from mixpul._util.errors import TableError
+from mixpul.tables._cells import Chunk, read_cells, stream_cells
+from mixpul.tables._csv import CSVStyle, read_csv, stream_csv
+from mixpul.tables._databases import read_sqlite, stream_duckdb
+from mixpul.tables._excel import read_excel
 from mixpul.tables._explaining import explain_errors
-from mixpul.tables.formats import find_format, show_name
+from mixpul.tables._json_lines import read_json_lines
+from mixpul.tables.formats import find_format, split_place
 from mixpul.tables.frames import from_arrow, import_tables
 from mixpul.tables.names import choose_columns
+from mixpul.tables.opening import open_bytes, show_name
 
 __all__ = ["ROWS_PER_BATCH", "read_table", "stream_table"]
 
@@ -21,27 +27,29 @@ def read_table(
     *,
     kinds: Mapping[str, str] | None = None,
     delimiter: str | None = None,
-    encoding: str = "utf-8",
+    encoding: str | None = None,
     decimal: str = ".",
     missing: Sequence[str] = (),
 ) -> Any:
-    """Read a table from a CSV, Parquet or Feather file.
+    """Read a table from a CSV, Parquet, Feather, Excel, JSON Lines, SQLite or DuckDB file.
 
-    The format follows from the suffix; CSV files may also end in .gz or .zst. Where the suffix is
-    unknown, the first bytes decide.
+    The format follows from the suffix; CSV and JSON Lines files may also end in .gz or .zst. Where
+    the suffix is unknown, the first bytes decide.
 
     Parameters
     ----------
     path : str or path-like
-        '-' is standard input, as CSV; so is what comes through a named pipe.
+        '-' is standard input, as CSV; so is what comes through a named pipe. A sheet is named as
+        'file.xlsx::Sheet', a table of a database as 'file.db::table', and a query as
+        'file.db::SELECT ...'. A URL such as 's3://bucket/table.parquet' is opened through fsspec.
     kinds : mapping of column names to kinds, optional
         Read these columns only, in this order. Columns of a CSV file are read as what `kinds`
         says ('number', 'boolean', 'text' or 'date') rather than as what they look like, so that
         a column means the same in every file; see `TableInput.kinds_`.
     delimiter : str, optional
         What separates the cells of a CSV file; found out by default, a tab in .tsv and .tab files.
-    encoding : str, default='utf-8'
-        Of CSV files.
+    encoding : str, optional
+        Of CSV and JSON Lines files; by default UTF-8, and a guess, with a warning, if it is not.
     decimal : str, default='.'
         The decimal sign in CSV files.
     missing : sequence of str, default=()
@@ -64,14 +72,17 @@ def read_table(
     """
     pa = import_tables()
     style = CSVStyle.make(delimiter, encoding, decimal, missing)
-    name = os.fspath(path)
+    name, place = split_place(os.fspath(path))
     form, compression = find_format(name)
-    with explain_errors(name, form, style, compression):
+    with explain_errors(name, form):
         if form == "CSV":
-            table = read_csv(name, compression, style, kinds, whole=True)
-        else:
-            batches = list(_read_batches(name, form, kinds))
+            table = read_csv(name, compression, style, kinds)
+        elif form in ("Parquet", "Feather", "DuckDB"):
+            batches = list(_stream_typed(name, place, form, kinds))
             table = pa.Table.from_batches(batches) if batches else None
+        else:
+            chunks = _stream_chunks(name, place, form, compression, style)
+            table = read_cells(chunks, kinds, style, name)
     if table is None or not table.num_rows:
         _refuse_empty(name)
     return from_arrow(table, views=False)
@@ -82,7 +93,7 @@ def stream_table(
     *,
     kinds: Mapping[str, str] | None = None,
     delimiter: str | None = None,
-    encoding: str = "utf-8",
+    encoding: str | None = None,
     decimal: str = ".",
     missing: Sequence[str] = (),
 ) -> Iterator[Any]:
@@ -106,14 +117,17 @@ def stream_table(
     """
     import_tables()
     style = CSVStyle.make(delimiter, encoding, decimal, missing)
-    name = os.fspath(path)
+    name, place = split_place(os.fspath(path))
     form, compression = find_format(name)
     n_rows = 0
-    with explain_errors(name, form, style, compression):
+    with explain_errors(name, form):
         if form == "CSV":
-            batches = read_csv(name, compression, style, kinds, whole=False)
+            batches = stream_csv(name, compression, style, kinds)
+        elif form in ("Parquet", "Feather", "DuckDB"):
+            batches = _stream_typed(name, place, form, kinds)
         else:
-            batches = _read_batches(name, form, kinds)
+            chunks = _stream_chunks(name, place, form, compression, style)
+            batches = stream_cells(chunks, kinds, style, name)
         for batch in batches:
             n_rows += batch.num_rows
             yield batch
@@ -121,28 +135,54 @@ def stream_table(
         _refuse_empty(name)
 
 
-def _read_batches(name: str, form: str, kinds: Mapping[str, str] | None) -> Iterator[Any]:
-    """Yield the record batches of a Parquet or Feather file, its columns as `kinds` orders them."""
+def _stream_chunks(
+    name: str, place: str | None, form: str, compression: str | None, style: CSVStyle
+) -> Iterator[Chunk]:
+    """Yield the rows of a file whose columns have no types."""
+    if form == "JSON Lines":
+        return read_json_lines(name, compression, style.encoding)
+    return read_excel(name, place) if form == "Excel" else read_sqlite(name, place)
+
+
+def _stream_typed(
+    name: str, place: str | None, form: str, kinds: Mapping[str, str] | None
+) -> Iterator[Any]:
+    """Yield the record batches of a file with types, its columns as `kinds` orders them."""
+    if form == "DuckDB":
+        yield from stream_duckdb(name, place, kinds, ROWS_PER_BATCH)
+        return
+    with open_bytes(name) as file:
+        batches = (_stream_parquet if form == "Parquet" else _stream_feather)(file, name, kinds)
+        for batch in batches:
+            # What a damaged file says of its own lengths is not believed: native code would be.
+            batch.validate(full=True)
+            yield batch
+
+
+def _stream_parquet(file: Any, name: str, kinds: Mapping[str, str] | None) -> Iterator[Any]:
+    import pyarrow.parquet as pq
+
+    # Buffering ahead would hold the whole file in memory, and takes longer.
+    with pq.ParquetFile(file, pre_buffer=False) as opened:
+        columns = choose_columns(kinds, opened.schema_arrow.names, show_name(name))
+        for batch in opened.iter_batches(ROWS_PER_BATCH, columns=columns, use_threads=False):
+            yield batch.select(columns)  # the file's order is kept by the reader
+
+
+def _stream_feather(file: Any, name: str, kinds: Mapping[str, str] | None) -> Iterator[Any]:
     import pyarrow as pa
 
-    if form == "Parquet":
-        import pyarrow.parquet as pq
-
-        # Buffering ahead would hold the whole file in memory, and takes longer.
-        with pq.ParquetFile(name, pre_buffer=False) as file:
-            columns = choose_columns(kinds, file.schema_arrow.names, show_name(name))
-            for batch in file.iter_batches(ROWS_PER_BATCH, columns=columns):
-                yield batch.select(columns)  # the file's order is kept by the reader
-    else:
-        with pa.memory_map(name) as source, pa.ipc.open_file(source) as file:
-            columns = choose_columns(kinds, file.schema.names, show_name(name))
-            for k in range(file.num_record_batches):
-                batch = file.get_batch(k).select(columns)
-                for start in range(0, batch.num_rows, ROWS_PER_BATCH):
-                    yield batch.slice(start, ROWS_PER_BATCH)
+    # Not a memory map: a file that changes while it is read would change what was checked.
+    options = pa.ipc.IpcReadOptions(use_threads=False)
+    with pa.ipc.open_file(pa.PythonFile(file, mode="r"), options=options) as opened:
+        columns = choose_columns(kinds, opened.schema.names, show_name(name))
+        for k in range(opened.num_record_batches):
+            batch = opened.get_batch(k).select(columns)
+            for start in range(0, batch.num_rows, ROWS_PER_BATCH):
+                yield batch.slice(start, ROWS_PER_BATCH)
 
 
 def _refuse_empty(name: str) -> NoReturn:
-    raise ValueError(
+    raise TableError(
         f"{show_name(name)} has no rows; a table to learn from or to score needs some."
     )

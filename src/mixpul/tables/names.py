@@ -9,6 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from difflib import get_close_matches
 from typing import Any
 
+from mixpul._util.errors import TableError
 from mixpul._util.validation import list_values
 
 __all__ = ["as_texts", "check_present", "check_unique", "choose_columns", "find_column"]
@@ -23,7 +24,7 @@ def check_unique(names: Sequence[Any], where: str) -> None:
     """Refuse a table with two columns of one name."""
     twice = [name for name, count in Counter(as_texts(names)).items() if count > 1]
     if twice:
-        raise ValueError(
+        raise TableError(
             f"{where} has more than one column named {list_values(twice)}; "
             "column names must differ, rename or remove the others."
         )

@@ -16,7 +16,7 @@ from scipy.special import expit
 
 from mixpul._util.files import open_whole
 from mixpul.tables._reading import ROWS_PER_BATCH
-from mixpul.tables.formats import FORMATS, find_delimiter, split_suffixes
+from mixpul.tables.formats import WRITTEN, find_delimiter, split_suffixes
 from mixpul.tables.frames import import_tables
 from mixpul.tables.names import as_texts, check_present
 
@@ -193,7 +193,7 @@ def write_table(batches: Iterable[Any], path: str | os.PathLike) -> int:
     if name == "-":
         return _write(batches, sys.stdout.buffer, "CSV", None, ",")
     suffix, compression = split_suffixes(name)
-    form = FORMATS.get(suffix)
+    form = WRITTEN.get(suffix)
     if form is None or (compression and form != "CSV"):
         raise ValueError(
             f"{name!r} does not say what to write; let it end in .parquet, .feather or .csv."

@@ -7,8 +7,10 @@ from numpy.typing import NDArray
 from sklearn.metrics import euclidean_distances
 
 from mixpul._util.arrays import dense_blocks, dense_rows
+from mixpul._util.schema import Array, Number, Spec
 
 __all__ = [
+    "KERNEL_MODEL",
     "gaussian",
     "kernel_scores",
     "median_distance",
@@ -18,6 +20,14 @@ __all__ = [
 
 # The median distance of some hundred rows is as good as that of all of them.
 ROWS_FOR_MEDIAN = 500
+# What a kernel model learns. The square of a width must be a number, too.
+KERNEL_MODEL: dict[str, Spec] = {
+    "centres_": Array("float", ("n_centres", "n_columns")),
+    "coef_": Array("float", ("n_centres",)),
+    "width_": Number(1e-100, 1e100),
+    "intercept_": Number(),
+    "penalty_": Number(0),
+}
 
 
 def pick_centres(X: Any, n_centres: int, random: np.random.Generator) -> NDArray[np.float64]:

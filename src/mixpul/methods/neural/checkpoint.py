@@ -1,7 +1,6 @@
 """The state of a training in one file after each epoch, to go on from if the process dies."""
 
 import hashlib
-import json
 import os
 from pathlib import Path
 from typing import Any
@@ -9,14 +8,24 @@ from typing import Any
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from safetensors import SafetensorError, safe_open
-from safetensors.torch import save as to_bytes
 from torch import Tensor, nn
 
-from mixpul._util.files import write_whole
+from mixpul._util.errors import DamagedFile
+from mixpul._util.schema import Anything, ListOf, MapOf, Record, Text, check_value
+from mixpul._util.tensor_files import read_tensors, write_tensors
 from mixpul.methods.neural.selection import AverageOfEach, EpochAverage
 
 __all__ = ["Checkpoint", "take_fingerprint"]
+
+KEY = "checkpoint"
+CONTENT = Record(
+    {
+        "identity": Text(),
+        "history": ListOf(MapOf(Anything())),
+        "average": MapOf(Anything()),
+        "random": ListOf(Anything()),
+    }
+)
 
 
 class Checkpoint:
@@ -78,19 +87,20 @@ class Checkpoint:
         }
         # Cloned: networks may share tensors, which the format does not allow.
         whole = {k: v.detach().cpu().clone().contiguous() for k, v in tensors.items()}
-        write_whole(self.path, to_bytes(whole, {"checkpoint": json.dumps(values)}))
+        write_tensors(self.path, KEY, whole, values)
 
     def resume(self) -> list[dict[str, float]]:
         """Bring all parts to the state in the file and return its history; empty without a file."""
         if not self.path.exists():
             return []
         try:
-            with safe_open(self.path, framework="pt") as file:
-                values = json.loads(file.metadata()["checkpoint"])
-                tensors = {key: file.get_tensor(key) for key in list(file.keys())}
-        except (SafetensorError, KeyError, TypeError, ValueError) as error:
-            raise ValueError(
-                f"{str(self.path)!r} is not a checkpoint of a training; name another file."
+            tensors, values = read_tensors(self.path, KEY)
+            check_value(values, CONTENT)
+        except DamagedFile as error:
+            # Never overwritten: it may be a file of the user's.
+            raise DamagedFile(
+                f"{str(self.path)!r} is damaged, or not a checkpoint of a training; name another "
+                f"file, or remove it to begin anew ({error})"
             ) from error
         # Another seed, setting or row would quietly end in a mixture of two trainings.
         if values["identity"] != self.identity:
@@ -98,10 +108,21 @@ class Checkpoint:
                 f"{str(self.path)!r} is the checkpoint of a training with other parameters or "
                 "other data. Remove it to begin anew, or name another file."
             )
+        try:
+            self._restore(tensors, values)
+        # A checksum can be right and the content still not add up: anyone can compute one.
+        except Exception as error:
+            raise DamagedFile(
+                f"{str(self.path)!r} does not fit this training; remove it to begin anew."
+            ) from error
+        return values["history"]
+
+    def _restore(self, tensors: dict[str, Tensor], values: dict[str, Any]) -> None:
         self.nets.load_state_dict(_take_prefix("nets.", tensors))
         self.average.restore(_take_prefix("average.", tensors), values["average"])
         self._restore_optimizer(_take_prefix("optimizer.", tensors))
         for name, value in _take_prefix("more.", tensors).items():
+            _check_alike(value, self.tensors[name])
             self.tensors[name].copy_(value)
         for k, (generator, state) in enumerate(zip(self.generators, values["random"], strict=True)):
             if isinstance(generator, torch.Generator):
@@ -109,7 +130,6 @@ class Checkpoint:
             else:
                 generator.bit_generator.state = state
         _set_torch_states(list(_take_prefix("torch.", tensors).values()))
-        return values["history"]
 
     def remove(self) -> None:
         """Remove the file: the training is over."""
@@ -121,7 +141,9 @@ class Checkpoint:
         for key, value in tensors.items():
             index, name = key.split(".", 1)
             like = parameters[int(index)]
-            if value.shape == like.shape:
+            # Besides, there is the number of the step.
+            if value.ndim or not like.ndim:
+                _check_alike(value, like)
                 # In the layout of its parameter: fused optimisers walk through both at once.
                 value = torch.empty_like(like).copy_(value)
             state.setdefault(int(index), {})[name] = value
@@ -146,6 +168,12 @@ def take_fingerprint(
     some = X[np.linspace(0, X.shape[0] - 1, min(1000, X.shape[0])).astype(int)]
     digest.update((some if isinstance(some, np.ndarray) else some.toarray()).tobytes())
     return digest.hexdigest()
+
+
+def _check_alike(value: Tensor, like: Tensor) -> None:
+    """Refuse a tensor of another shape or type: it would be spread out, or read beyond its end."""
+    if value.shape != like.shape or value.dtype != like.dtype:
+        raise DamagedFile("its tensors do not fit the training.")
 
 
 def _take_prefix(prefix: str, tensors: dict[str, Tensor]) -> dict[str, Tensor]:
