@@ -289,3 +289,21 @@ def test_optional_packages_are_not_imported_with_the_module():
         "sys.exit(bool({'lightgbm', 'hyperopt'} & set(sys.modules)))"
     )
     assert subprocess.run([sys.executable, "-c", code]).returncode == 0
+
+
+def test_the_search_keeps_every_positive_where_there_are_few():
+    y = np.zeros(20_000, dtype=int)
+    y[np.random.default_rng(0).choice(len(y), 5, replace=False)] = 1
+    X = np.random.default_rng(1).normal(size=(len(y), 2)) + y[:, None]
+    model = SupervisedClassifier(n_evals=2, n_rounds=5, max_rows=1000, random_state=0).fit(X, y)
+    rows = model._draw_rows(y == 1, np.random.default_rng(0))
+    assert y[rows].sum() == 5
+    assert len(rows) == 1000
+    assert np.isfinite(model.decision_function(X)).all()
+
+
+def test_the_search_draws_in_shares_where_there_are_many_positives():
+    is_positive = np.arange(20_000) % 4 == 0
+    model = SupervisedClassifier(max_rows=1000)
+    rows = model._draw_rows(is_positive, np.random.default_rng(0))
+    assert is_positive[rows].sum() == pytest.approx(250, abs=1)

@@ -440,3 +440,31 @@ def test_parts_are_seeded_once_and_only_when_asked():
 
 def test_values_in_a_sentence_look_as_they_were_given():
     assert list_values(["a", 1, None, np.int64(2), 2.5, 3]) == "'a', 1, None, 2, 2.5, ..."
+
+
+@pytest.mark.parametrize("kind", ["dense", "sparse"])
+@pytest.mark.parametrize("largest", [3e38, -1e25])
+def test_values_whose_squares_overflow_are_named_at_fit(pu, quick, kind, largest):
+    X = pu.X.copy()
+    X[3, 2] = largest
+    with pytest.raises(ValueError, match=r"beyond 1e\+19 in column 2"):
+        quick().fit(sparse.csr_array(X) if kind == "sparse" else X, pu.y)
+
+
+def test_scores_that_are_no_numbers_are_not_returned(pu, quick):
+    model = quick(net="kernel").fit(pu.X, pu.y)
+    X = pu.X.copy()
+    X[3] = [3e38, -3e38, 3e38, -3e38]
+    for predict in (model.predict, model.predict_proba, model.decision_function):
+        try:
+            assert np.isfinite(predict(X)).all()
+        except ValueError as error:
+            assert "are not numbers" in str(error)  # noqa: PT017 (either is right)
+
+
+@pytest.mark.parametrize("value", [1e308, 1e39])
+def test_values_beyond_float32_are_named(pu, quick, value):
+    X = pu.X.astype(float)
+    X[3, 2] = value
+    with pytest.raises(ValueError, match="too large for float32, in column 2"):
+        quick().fit(X, pu.y)

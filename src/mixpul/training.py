@@ -6,6 +6,8 @@ import time
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from itertools import chain
+from threading import RLock
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
@@ -14,6 +16,7 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from mixpul._util.errors import TrainingDiverged
+from mixpul._util.threads import renew_in_children
 from mixpul.augment import Augment
 
 __all__ = [
@@ -26,8 +29,10 @@ __all__ = [
     "make_optimizer",
     "own_torch_state",
     "pick_device",
+    "score_all",
     "score_rows",
     "train",
+    "use_threads",
 ]
 
 Rows = Callable[[Tensor], Tensor]
@@ -327,6 +332,16 @@ def score_rows(net: nn.Module, rows: Rows, indices: Tensor) -> NDArray[np.float3
     return scores.numpy()
 
 
+def score_all(net: nn.Module, X: Any, shift: float = 0.0) -> NDArray[np.float32]:
+    """Score all rows of `X` where the network is, less `shift`."""
+    # A sum of kernels has buffers only.
+    device = next(chain(net.parameters(), net.buffers())).device
+    # Rows of a table on one thread, so that a server may load, score and fork.
+    with use_threads(1 if X.ndim == 2 else None):
+        scores = score_rows(net, as_rows(X, device), torch.arange(X.shape[0]))
+    return scores - np.float32(shift)
+
+
 def pick_device(device: str | torch.device) -> torch.device:
     """Return the device to train on; 'auto' is CUDA if there is any, else the CPU."""
     if device == "auto":
@@ -365,14 +380,43 @@ def is_faster_in_bfloat16(net: nn.Module, x: Tensor, times: int = 3) -> bool:
 
 
 @contextmanager
+def use_threads(n: int | None) -> Iterator[None]:
+    """Let torch use `n` threads inside; None leaves their number as it is.
+
+    One thread starts no pool of threads, so a process that has used only one can be forked: in a
+    child the threads of a pool would be waited for in vain.
+    """
+    before = torch.get_num_threads()
+    if n is None or n == before:
+        yield
+        return
+    torch.set_num_threads(n)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(before)
+
+
+# torch has one generator for the whole process: whoever needs it waits for its turn.
+_turn = RLock()
+
+
+def _renew_turn() -> None:
+    global _turn
+    _turn = RLock()
+
+
+renew_in_children(_renew_turn)
+
+
+@contextmanager
 def own_torch_state(seed: int, n_threads: int | None = None) -> Iterator[None]:
-    """Seed torch, and use `n_threads`, inside only: the caller's state is put back."""
-    n_before = torch.get_num_threads()
-    with torch.random.fork_rng(devices=range(torch.cuda.device_count())):
+    """Seed torch's own generator, and use `n_threads`, inside only: the state is put back.
+
+    For what can draw from nowhere else: dropout, and networks that users make. Threads take turns,
+    so that none disturbs the numbers of another.
+    """
+    cuda = range(torch.cuda.device_count())
+    with _turn, use_threads(n_threads), torch.random.fork_rng(devices=cuda):
         torch.manual_seed(seed)
-        if n_threads is not None:
-            torch.set_num_threads(n_threads)
-        try:
-            yield
-        finally:
-            torch.set_num_threads(n_before)
+        yield

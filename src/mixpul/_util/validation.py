@@ -26,6 +26,7 @@ __all__ = [
     "check_negative",
     "check_no_text",
     "check_scores",
+    "check_size",
     "check_weights",
     "list_values",
     "name_columns",
@@ -35,6 +36,8 @@ __all__ = [
 
 # Pairs of numbers of which everybody takes the larger one as positive; booleans are 0 and 1.
 USUAL_PAIRS: list[set[Any]] = [{0, 1}, {-1, 1}]
+# The square is just within float32; also above 64-bit integers, which hashes and ids are.
+LARGEST = 1e19
 
 
 def split_labels(y: ArrayLike, pos_label: Any = None) -> tuple[NDArray, NDArray[np.bool_]]:
@@ -265,6 +268,24 @@ def check_finite(X: Any, names: NDArray | None = None) -> None:
     raise ValueError(
         f"X contains {kind} in {name_columns(columns)}; drop or impute such values first, "
         "e.g. with sklearn.impute.SimpleImputer."
+    )
+
+
+def check_size(X: Any, names: NDArray | None = None) -> None:
+    """Refuse values whose squares are beyond float32, naming the columns that hold them."""
+    values = X.data if sparse.issparse(X) else X
+    if not values.size or max(float(values.max()), -float(values.min())) <= LARGEST:
+        return
+    rows = X.tocsc() if sparse.issparse(X) else X
+    columns = [
+        names[j] if names is not None else j
+        for j in range(X.shape[1])
+        if abs(rows[:, [j]]).max() > LARGEST
+    ]
+    raise ValueError(
+        f"X has values beyond {LARGEST:g} in {name_columns(columns)}; learning computes with "
+        "squares, which would overflow. Rescale such columns first, e.g. by their logarithm or "
+        "with sklearn.preprocessing.QuantileTransformer."
     )
 
 

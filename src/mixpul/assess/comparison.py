@@ -17,7 +17,7 @@ from sklearn.base import clone
 
 from mixpul import __version__
 from mixpul._util.errors import DamagedFile, TrainingDiverged
-from mixpul._util.files import write_whole
+from mixpul._util.files import remove_partials, write_whole
 from mixpul._util.json_values import hash_json, read_json, to_plain
 from mixpul._util.progress import progress_bar
 from mixpul._util.random import number_folds
@@ -208,6 +208,7 @@ class _Keeper:
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         folder.mkdir(parents=True, exist_ok=True)
+        remove_partials(folder)
 
     def read(self, name: str, key: str, n_rows: int) -> dict[str, Any] | None:
         """Return the result of the same method on the same rows, unless it failed."""

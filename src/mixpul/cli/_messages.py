@@ -7,9 +7,14 @@ from contextlib import contextmanager
 from typing import Any
 
 from rich.console import Console
+from rich.markup import escape as escape_markup
+
+from mixpul._util.printable import make_printable
+from mixpul.cli._streams import complain
 
 __all__ = [
     "choose_verbosity",
+    "escape",
     "format_auc",
     "format_interval",
     "format_prior",
@@ -29,9 +34,14 @@ def say(text: Any) -> None:
     Console(highlight=False, soft_wrap=isinstance(text, str)).print(text)
 
 
+def escape(text: Any) -> str:
+    """Return text from users and files as rich should print it: no markup, no terminal codes."""
+    return escape_markup(make_printable(str(text)))
+
+
 def note(sentence: str) -> None:
     """Print a sentence on standard error."""
-    print(f"mixpul: {sentence}", file=sys.stderr)
+    complain(make_printable(sentence))
 
 
 def note_skipped(skipped: Iterable[tuple[str, str]]) -> None:

@@ -1,13 +1,13 @@
 """Files to write: refused before any work if they could not be written after it."""
 
-import errno
 import os
-import stat
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
 import typer
+
+from mixpul._util.files import FULL, check_place, find_target
 
 __all__ = ["check_outputs", "check_result_folder", "explain_full_disk"]
 
@@ -23,37 +23,38 @@ def check_outputs(
     names = [n for one in inputs for n in ([one] if isinstance(one, str) else one)]
     files = [split_place(name)[0] for name in names]
     for path in paths:
-        if not path.parent.is_dir():
-            raise FileNotFoundError(
-                f"There is no folder {str(path.parent)!r} to write {path.name!r} into; create it "
-                "first."
-            )
+        find_target(path)
         # Before --force is looked at: not even that may replace an input.
         if path.exists() and any(os.path.exists(file) and path.samefile(file) for file in files):
             raise ValueError(
                 f"{str(path)!r} is an input of this command; name another file to write."
             )
-        # Files are written by renaming, which would replace a device such as /dev/null.
-        if path.exists() and not stat.S_ISREG(path.stat().st_mode):
-            raise ValueError(f"{str(path)!r} is a folder or a device; name a file to write.")
         if path.exists() and not force:
             raise FileExistsError(f"{str(path)!r} exists; pass --force to replace it.")
-        # The folder counts, not the file: a new file takes the place of the old one.
-        if not os.access(path.parent, os.W_OK):
-            raise PermissionError(f"The folder {str(path.parent)!r} is not writable.")
+        check_place(path)
     if len({path.resolve() for path in paths}) < len(paths):
         raise typer.BadParameter("The model and the page cannot be the same file.")
 
 
 def check_result_folder(path: Path) -> None:
     """Refuse a folder that is a file, or that could not be made."""
-    if path.exists() and not path.is_dir():
+    # Not Path.resolve: it raises another error for links that lead in a circle.
+    place = Path(os.path.realpath(path))
+    try:
+        is_there = os.path.isdir(place) or bool(os.stat(place))
+    except FileNotFoundError:
+        is_there = False
+    except OSError as error:
+        reason = os.strerror(error.errno or 0)
+        raise ValueError(f"{str(path)!r} cannot be a folder of results: {reason}.") from error
+    if is_there and not place.is_dir():
         raise ValueError(f"{str(path)!r} is a file; name a folder for the results.")
-    if not path.resolve().parent.is_dir():
+    if not place.parent.is_dir():
         raise FileNotFoundError(
-            f"There is no folder {str(path.resolve().parent)!r} to make {path.name!r} in; create "
-            "it first."
+            f"There is no folder {str(place.parent)!r} to make {path.name!r} in; create it first."
         )
+    # A file in it, or the folder itself beside others, must be possible.
+    check_place(place / "comparison.json" if is_there else place)
 
 
 @contextmanager
@@ -64,8 +65,7 @@ def explain_full_disk(
     try:
         yield
     except OSError as error:
-        # A quota and a limit on file sizes end a write in the same way as a full disk.
-        if error.errno not in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG):
+        if error.errno not in FULL:
             raise
         reason = os.strerror(error.errno)
         raise OSError(f"{what} was not written: {reason}. {way_out}") from error

@@ -1,21 +1,27 @@
 """The command line: `mixpul --help`."""
 
-import errno
 import os
 import sys
 from collections.abc import Callable
-from typing import Annotated
+from functools import wraps
+from typing import Annotated, Any
 
 import typer
 
+from mixpul._util.files import FULL
+from mixpul._util.printable import make_printable
+from mixpul.cli._streams import complain, release_streams, secure_streams
 from mixpul.cli.audit import audit
+from mixpul.cli.card import card
 from mixpul.cli.compare import compare
 from mixpul.cli.demo import demo
 from mixpul.cli.distill import distill
 from mixpul.cli.evaluate import evaluate
+from mixpul.cli.export import export
 from mixpul.cli.fit import fit
 from mixpul.cli.fit_images import fit_images
 from mixpul.cli.inspect import inspect
+from mixpul.cli.monitor import monitor
 from mixpul.cli.options import expand_groups
 from mixpul.cli.predict import predict
 from mixpul.cli.predict_images import predict_images
@@ -23,8 +29,13 @@ from mixpul.cli.prior import prior
 from mixpul.cli.report import report
 from mixpul.cli.reproduce import reproduce
 from mixpul.cli.review import review
+from mixpul.cli.serve import serve
 
-__all__ = ["app", "main"]
+__all__ = ["app", "explain", "main"]
+
+DEBUG = "--debug"
+# What bad input raises: the message is a sentence for users. Others are named.
+EXPECTED = (ValueError, FloatingPointError, OSError, ImportError)
 
 app = typer.Typer(
     help="Learn from rows labeled positive and unlabeled rows.",
@@ -45,33 +56,77 @@ COMMANDS: tuple[Callable[..., None], ...] = (
     review,
     audit,
     evaluate,
+    monitor,
     prior,
     inspect,
     fit_images,
     predict_images,
 )
+# Commands that schedulers and scripts run: any bad input of theirs has the exit code 2.
+STRICT_COMMANDS: tuple[Callable[..., None], ...] = (export, card, serve)
+
+
+def refuse_by_two(command: Callable[..., None]) -> Callable[..., None]:
+    """Return the command, whose bad input ends in exit code 2, as that of the command line does."""
+
+    @wraps(command)
+    def run(**typed: Any) -> None:
+        try:
+            command(**typed)
+        except (ValueError, OSError, ImportError) as error:
+            error.exit_code = 2  # type: ignore[union-attr]
+            raise
+
+    return run
+
+
 for command in COMMANDS:
     app.command()(expand_groups(command))
+for command in STRICT_COMMANDS:
+    app.command()(refuse_by_two(expand_groups(command)))
 
 
 def main() -> None:
-    """Run the command line; bad input is one sentence on standard error, never a traceback."""
+    """Run the command line; whatever goes wrong is one sentence on standard error."""
+    secure_streams()
+    # Anywhere on the line: whoever looks for a cause adds it at the end.
+    is_debug = DEBUG in sys.argv or os.environ.get("MIXPUL_DEBUG", "") not in ("", "0")
+    sys.argv = [word for word in sys.argv if word != DEBUG]
     try:
         app()
+    except SystemExit as stopped:
+        code = stopped.code
     except KeyboardInterrupt:
         # What shells expect of a program that Ctrl-C has stopped.
-        sys.exit(130)
+        code = 130
+    # The reader has gone, as `head` does.
     except BrokenPipeError:
-        # The reader has gone, as `head` does; Python would complain again when it ends.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        sys.exit(1)
-    # What bad input raises; anything else is a bug of ours and keeps its traceback.
-    except (ValueError, FloatingPointError, OSError, ImportError) as error:
-        # Files of ours that do not fit are named where they are written.
-        is_full = getattr(error, "errno", None) == errno.ENOSPC
-        sentence = "Standard output cannot be written: no space is left." if is_full else error
-        print(f"mixpul: {sentence}", file=sys.stderr)
-        sys.exit(getattr(error, "exit_code", 1))
+        code = 1
+    except Exception as error:
+        if is_debug:
+            raise
+        complain(explain(error))
+        code = getattr(error, "exit_code", 1)
+    release_streams()
+    sys.exit(code)
+
+
+def explain(error: BaseException) -> str:
+    """Return an exception as one sentence, without anything that a terminal would obey."""
+    said = make_printable(" ".join(str(error).split()))
+    if isinstance(error, MemoryError):
+        said = "There is not enough memory for this; take fewer rows, or a machine with more."
+    elif isinstance(error, RecursionError):
+        said = "Something in the input is nested too deeply to be read."
+    elif isinstance(error, OSError) and error.errno in FULL and error.filename is not None:
+        said = f"{str(error.filename)!r} was not written: {os.strerror(error.errno)}. Make room."
+    elif isinstance(error, OSError) and error.errno in FULL:
+        said = f"A temporary file was not written: {os.strerror(error.errno)}. Make room."
+    elif not isinstance(error, EXPECTED) or not said:
+        # A bug of ours, or of a library: the name of the exception helps whoever reports it.
+        name = type(error).__name__
+        said = f"{name}: {said}".rstrip(": ") + f". Please report it, with what {DEBUG} prints."
+    return said
 
 
 def show_version(asked: bool) -> None:
@@ -89,6 +144,13 @@ def common(
         bool,
         typer.Option(
             "--version", callback=show_version, is_eager=True, help="Show the version and exit."
+        ),
+    ] = False,
+    debug: Annotated[
+        bool,
+        typer.Option(
+            DEBUG,
+            help="Show the traceback of an error, for a report; also MIXPUL_DEBUG=1.",
         ),
     ] = False,
 ) -> None:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from rich.table import Table
 
-from mixpul.cli._messages import format_interval, print_json, say
+from mixpul.cli._messages import escape, format_interval, print_json, say
 from mixpul.cli._outputs import check_outputs, explain_full_disk
 from mixpul.cli.options import ForceOption, JsonOption, ModelArgument
 
@@ -48,16 +48,19 @@ def audit(
     answered = read_answers(queues, checksum)
     content = _audit(answered, info) | {"model": checksum, "queues": [q.name for q in queues]}
     content["next"] = _suggest_fit(content["prior"], info, queues)
+    # First: a page that fails must not take the figures along.
+    if as_json:
+        print_json(content)
+    else:
+        _show(content)
     if report is not None:
         from mixpul._util.files import write_whole
         from mixpul.pages import render_audit_page
 
         with explain_full_disk(repr(str(report))):
             write_whole(report, render_audit_page(content).encode())
-    if as_json:
-        print_json(content)
-    else:
-        _show(content, report)
+        if not as_json:
+            say(f"Page: {escape(report)}")
 
 
 def _audit(answered: "Answered", info: Mapping[str, Any]) -> dict[str, Any]:
@@ -150,7 +153,7 @@ def _suggest_fit(prior: Mapping[str, Any], info: Mapping[str, Any], queues: list
     return quote_command([*words, *(w for queue in queues for w in ("--verdicts", str(queue)))])
 
 
-def _show(content: Mapping[str, Any], report: Path | None) -> None:
+def _show(content: Mapping[str, Any]) -> None:
     answers = content["answers"]
     n_answered = sum(answers[word] for word in ("yes", "no", "unsure"))
     text = f"{n_answered} rows answered: " + ", ".join(
@@ -170,7 +173,10 @@ def _show(content: Mapping[str, Any], report: Path | None) -> None:
         shown.add_row("", "", title, *cells, end_section=last)
     for name, one in content["suggested"].items():
         of_name = claimed["suggested"].get(name, {})
-        names, counts = (name, f"at {one['at']:.4g}", ""), (f"{one['flagged']:,.0f}", "", "")
+        names, counts = (
+            (escape(name), f"at {one['at']:.4g}", ""),
+            (f"{one['flagged']:,.0f}", "", ""),
+        )
         for of_row, count, (key, title) in zip(names, counts, TITLES.items(), strict=True):
             cells = format_interval(one[key]), _format_claim(of_name.get(key))
             shown.add_row(of_row, count, title, *cells, end_section=key == "f1")
@@ -179,9 +185,7 @@ def _show(content: Mapping[str, Any], report: Path | None) -> None:
     if answers["unsure"] + answers["skipped"]:
         say("Unsure rows count as yes or no, whichever takes a figure to the end of its interval.")
     say(f"Checking {content['more_rows']:,} more rows would halve the interval of the prior.")
-    say(f"Next, fit again with what is known now: {content['next']}")
-    if report is not None:
-        say(f"Page: {report}")
+    say(f"Next, fit again with what is known now: {escape(content['next'])}")
 
 
 def _format_claim(claim: Mapping[str, Any] | None) -> str:

@@ -5,12 +5,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
-from rich.markup import escape
 from rich.table import Table
 
 from mixpul._names import METHODS
+from mixpul.cli._columns import describe_columns
 from mixpul.cli._messages import (
     choose_verbosity,
+    escape,
     format_interval,
     note,
     print_json,
@@ -69,6 +70,8 @@ def compare(
         print_json(content)
     else:
         _show(content)
+        for sentence in describe_columns(data.input.fit(data.X).report_):
+            say(escape(sentence))
         say(f"Page: {escape(str(out / 'comparison.html'))}")
         if content["recommended"]:
             tables = [table] if isinstance(table, str) else table
@@ -118,9 +121,10 @@ def _write(content: Mapping[str, Any], table: str, out: Path) -> None:
     from mixpul.cli._inputs import name_table, quote_command
     from mixpul.pages import render_comparison_page
 
-    page = render_comparison_page(content, source=name_table(table), command=quote_command())
     with explain_full_disk(f"All of {str(out)!r}", f"Make room. {GOES_ON}"):
+        # First: a page that fails must not take the numbers along.
         write_whole(out / "comparison.json", (json.dumps(content, indent=1) + "\n").encode())
+        page = render_comparison_page(content, source=name_table(table), command=quote_command())
         write_whole(out / "comparison.html", page.encode())
 
 

@@ -5,10 +5,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.console import Console
-from rich.markup import escape
 from rich.table import Table
 
-from mixpul.cli._messages import format_weights
+from mixpul.cli._messages import escape, format_weights
 
 if TYPE_CHECKING:
     from mixpul.cli._demo_rivals import Mails, Portfolio, Result
@@ -50,8 +49,8 @@ def demo(
     if portfolio.assessment:
         console.print(f"AutoPU weighed: {format_weights(portfolio.assessment.leaderboard)}")
     console.print(TWO_AUCS)
-    console.print(_write_chart(portfolio, mails, out / "demo.png"))
     console.print(_write_report(portfolio, out / "report.html"))
+    console.print(_write_chart(portfolio, mails, out / "demo.png"))
 
 
 def _describe(mails: "Mails") -> str:
@@ -92,7 +91,7 @@ def _write_chart(portfolio: "Portfolio", mails: "Mails", path: Path) -> str:
     except ImportError:
         return escape("No chart: it needs matplotlib; pip install 'mixpul[plots]'.")
     write_whole(path, chart)
-    return f"Chart: {path}"
+    return f"Chart: {escape(path)}"
 
 
 def _write_report(portfolio: "Portfolio", path: Path) -> str:
@@ -103,4 +102,4 @@ def _write_report(portfolio: "Portfolio", path: Path) -> str:
     from mixpul.pages import render_fit_page
 
     write_whole(path, render_fit_page(portfolio.assessment.to_dict()).encode())
-    return f"Report, with a threshold to move: {path}"
+    return f"Report, with a threshold to move: {escape(path)}"

@@ -89,10 +89,9 @@ def fit_images(
         path=outputs.model,
         info={"pictures": {"size": size, "odd": odd}},
     )
-    if outputs.report is not None:
-        page = _render_page(found.to_dict(), unlabeled)
-        write_page(page, outputs)
     show_results(found, outputs, f"{size} x {size} pixels")
+    if outputs.report is not None:
+        write_page(lambda: _render_page(found.to_dict(), unlabeled), outputs)
 
 
 def _render_page(content: dict[str, Any], unlabeled: Path) -> str:

@@ -3,11 +3,9 @@
 from collections.abc import Mapping
 from typing import Any
 
-from rich.markup import escape
 from rich.table import Table
 
 from mixpul._util.errors import DamagedFile
-from mixpul._util.printable import make_printable
 from mixpul._util.schema import (
     Anything,
     ListOf,
@@ -19,11 +17,13 @@ from mixpul._util.schema import (
     Text,
     check_value,
 )
-from mixpul.cli._messages import format_interval, format_prior, print_json, say
+from mixpul.cli._messages import escape, format_interval, format_prior, print_json, say
 from mixpul.cli.options import JsonOption, ModelArgument
 
 __all__ = ["inspect"]
 
+# Of one value; `--json` shows all of it.
+MOST_SHOWN = 5000
 COUNT, NUMBER = Number(0, whole=True), Maybe(Number())
 ESTIMATE = Record({"value": NUMBER, "low": NUMBER, "high": NUMBER})
 # Files of earlier versions have an estimate.
@@ -90,7 +90,11 @@ def _is_like(value: Any, spec: Spec) -> bool:
 
 def _quote(value: Any) -> str:
     """Return what a file says so that it is printed as it is, and a terminal obeys none of it."""
-    return escape(make_printable(str(value)))
+    text = str(value)
+    shown = (
+        text if len(text) <= MOST_SHOWN else f"{text[:MOST_SHOWN]} ... ({len(text):,} characters)"
+    )
+    return escape(shown)
 
 
 def _show_fit(info: Mapping[str, Any]) -> None:

@@ -3,12 +3,13 @@
 from collections.abc import Mapping, Sequence
 from typing import Annotated, Any
 
-from rich.markup import escape
 from rich.table import Table
 
 from mixpul._names import PRIORS
+from mixpul.cli._columns import describe_columns
 from mixpul.cli._messages import (
     choose_verbosity,
+    escape,
     format_interval,
     print_json,
     say,
@@ -60,6 +61,8 @@ def prior(
         print_json(content)
     else:
         _show(content)
+        for sentence in describe_columns(data.input.report_):
+            say(escape(sentence))
 
 
 def _estimate(
@@ -76,8 +79,9 @@ def _estimate(
                 low, high = fitted.interval_
                 found[name] = {"value": fitted.prior_, "se": None, "low": low, "high": high}
                 found[name]["upper"] = _bound(fitted, is_positive)
-            except (ValueError, ImportError) as error:
-                found[name] = {"failure": str(error)}
+            # Whatever one estimator runs into, the others go on.
+            except Exception as error:
+                found[name] = {"failure": str(error) or type(error).__name__}
             advance({})
     return found
 

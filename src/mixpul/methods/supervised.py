@@ -28,6 +28,8 @@ __all__ = ["SupervisedClassifier"]
 
 # LightGBM's default for the fewest rows in a leaf.
 MIN_ROWS = 20
+# With fewer positives in each half of the search no trial can be judged.
+LEAST_POSITIVES = 100
 
 
 class SupervisedClassifier(PUClassifier):
@@ -57,7 +59,8 @@ class SupervisedClassifier(PUClassifier):
     patience : int, default=30
         Trees without progress on the rows left out after which boosting stops.
     max_rows : int, default=30000
-        Most rows the search looks at.
+        Most rows the search looks at. Where a share of the rows would hold fewer than 100
+        positives, all positives are among them.
     pos_label : label or None, default=None
         The label of labeled positives; by default the larger one.
     random_state : int, RandomState, Generator or None, default=None
@@ -186,7 +189,7 @@ class SupervisedClassifier(PUClassifier):
     ) -> None:
         rows = np.arange(len(is_positive))
         if len(rows) > self.max_rows:
-            rows, _ = _split(is_positive, 1 - self.max_rows / len(rows), random)
+            rows = self._draw_rows(is_positive, random)
         X, is_positive = X[rows], is_positive[rows]
         weights = None if self._weights is None else self._weights[rows]
         data = (X, is_positive, weights)
@@ -219,6 +222,22 @@ class SupervisedClassifier(PUClassifier):
         # LightGBM wants whole numbers here.
         for name in ("max_depth", "num_leaves", "bagging_freq"):
             self.params_[name] = int(self.params_[name])
+
+    def _draw_rows(
+        self, is_positive: NDArray[np.bool_], random: np.random.Generator
+    ) -> NDArray[np.intp]:
+        """Draw the rows that the search looks at: `max_rows`, in the shares of all rows.
+
+        Where that would leave few positives or none, every one of them is kept, up to half.
+        """
+        rows, _ = _split(is_positive, 1 - self.max_rows / len(is_positive), random)
+        if is_positive[rows].sum() >= LEAST_POSITIVES:
+            return rows
+        positive, others = np.flatnonzero(is_positive), np.flatnonzero(~is_positive)
+        n_kept = min(len(positive), self.max_rows // 2)
+        positive = random.choice(positive, n_kept, replace=False)
+        n_others = min(len(others), self.max_rows - n_kept)
+        return np.sort(np.concatenate([positive, random.choice(others, n_others, replace=False)]))
 
     def _make_settings(
         self, found: dict[str, Any], is_positive: NDArray[np.bool_], random: np.random.Generator

@@ -8,13 +8,14 @@ from mixpul.nets._base import (
     NetSpec,
     SkipMLP,
     Teacher,
+    is_ours,
     make_linear,
     make_narrow_skip_mlp,
     make_net,
     refresh_batch_norm,
 )
 from mixpul.nets._images import AllConv13, SmallConv
-from mixpul.nets._kernel import KernelFeatures, KernelNet, simplify
+from mixpul.nets._kernel import KernelFeatures, KernelNet, KernelSum, simplify
 from mixpul.nets._side_by_side import SideBySide
 
 __all__ = [
@@ -24,12 +25,14 @@ __all__ = [
     "Averaged",
     "KernelFeatures",
     "KernelNet",
+    "KernelSum",
     "Mirrored",
     "NetSpec",
     "SideBySide",
     "SkipMLP",
     "SmallConv",
     "Teacher",
+    "is_ours",
     "make_linear",
     "make_narrow_skip_mlp",
     "make_net",

@@ -2,12 +2,15 @@
 
 import copy
 from collections.abc import Callable, Iterable, Sequence
+from contextlib import nullcontext
 from itertools import pairwise
 from math import prod
 from numbers import Integral
+from typing import Any
 
 import torch
 from torch import Tensor, nn
+from torch.overrides import TorchFunctionMode
 
 from mixpul._names import NETS
 
@@ -19,11 +22,15 @@ __all__ = [
     "NetSpec",
     "SkipMLP",
     "Teacher",
+    "is_ours",
     "make_linear",
     "make_narrow_skip_mlp",
     "make_net",
     "refresh_batch_norm",
 ]
+
+# What torch's layers draw their first weights with.
+DRAWING = (nn.init.kaiming_uniform_, nn.init.uniform_, Tensor.uniform_)
 
 NetSpec = str | Sequence[int] | Callable[[tuple[int, ...]], nn.Module]
 
@@ -91,14 +98,43 @@ def make_linear(shape: tuple[int, ...]) -> nn.Module:
     return MLP(shape, ())
 
 
-def make_net(net: NetSpec, shape: tuple[int, ...]) -> nn.Module:
+class DrawFrom(TorchFunctionMode):
+    """Draw the weights of layers made inside from `generator` instead of torch's own one.
+
+    torch's own belongs to the whole process, and threads that seed it disturb each other. The
+    numbers are the same: equally seeded, both generators return one stream. Each thread has its
+    own stack of such modes.
+    """
+
+    def __init__(self, generator: torch.Generator) -> None:
+        self.generator = generator
+
+    def __torch_function__(
+        self, func: Any, types: Any, args: Any = (), kwargs: dict[str, Any] | None = None
+    ) -> Any:
+        own = {"generator": self.generator} if func in DRAWING else {}
+        return func(*args, **(kwargs or {}) | own)
+
+
+def is_ours(net: NetSpec) -> bool:
+    """Whether the package builds the network, not a user's function."""
+    return NETS[net].__module__.startswith("mixpul.") if isinstance(net, str) else not callable(net)
+
+
+def make_net(
+    net: NetSpec, shape: tuple[int, ...], generator: torch.Generator | None = None
+) -> nn.Module:
     """Build the network for rows of `shape`.
+
+    First weights are drawn from `generator`; without one, and by a user's function, from torch's
+    own generator.
 
     `net` is a name in `NETS`, the widths of an MLP, or a callable of the shape. The network must
     return one logit per row, (n,) or (n, 1). For images its convolutions are laid out channels
     last, which CPUs and tensor cores take in fastest.
     """
-    built = _build(net, shape)
+    with nullcontext() if generator is None or not is_ours(net) else DrawFrom(generator):
+        built = _build(net, shape)
     if len(shape) == 3:
         # torch's annotations leave this form out.
         built.to(memory_format=torch.channels_last)  # type: ignore[call-overload]

@@ -60,7 +60,9 @@ def reproduce(
         console.print("Stopped. The same command goes on where it stopped.")
         raise
     failures = _report_failures(records, console)
-    console.print(f"{len(records) - len(failures)} trials done now; results are in {out}")
+    console.print(
+        f"{len(records) - len(failures)} trials done now; results are in {escape(str(out))}"
+    )
     if pack:
         for name in sorted({trial.target for trial in trials}):
             pack_results(out, name)

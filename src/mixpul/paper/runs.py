@@ -12,7 +12,7 @@ import platform
 import traceback
 import warnings
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass
 from importlib.metadata import version as installed
 from pathlib import Path
@@ -22,8 +22,9 @@ from joblib import Parallel, delayed, parallel_config
 
 from mixpul import __version__
 from mixpul._util.errors import DamagedFile, MixpulError
-from mixpul._util.files import write_whole
+from mixpul._util.files import lock_folder, remove_partials, write_whole
 from mixpul._util.json_values import hash_json, read_json
+from mixpul._util.processes import end_with
 from mixpul._util.progress import progress_bar
 from mixpul._util.schema import Anything, MapOf, Maybe, Number, Spec, Text, check_value
 from mixpul._util.schema import Record as Fields
@@ -142,8 +143,11 @@ def run(
     """
     folder = Path(folder)
     left = plan(trials, folder).left
+    folder.mkdir(parents=True, exist_ok=True)
+    remove_partials(folder)
     for target in {trial.target for trial in left}:
-        (folder / target).mkdir(parents=True, exist_ok=True)
+        (folder / target).mkdir(exist_ok=True)
+        remove_partials(folder / target)
     records = []
     with (
         _use_workers(jobs, scheduler),
@@ -154,9 +158,7 @@ def run(
         parallel = Parallel(batch_size=1, pre_dispatch="n_jobs", return_as="generator_unordered")
         for record in parallel(_make_tasks(left, perform, folder)):
             # Written here: the workers of a cluster need not see the folder.
-            path = _locate_result(folder, record["target"], record["id"])
-            whole = {**record, CHECKSUM: hash_json(record)}
-            write_whole(path, (json.dumps(whole, indent=1) + "\n").encode())
+            _keep_result(folder, record)
             records.append(record)
             advance({})
     return records
@@ -185,12 +187,16 @@ def _collect_results(
 
 def _list_contents(folder: Path, target: str) -> Iterator[tuple[bytes, str, bool]]:
     """Yield the results as they stand in files, where they stand, and if that is packed."""
+    # First: what another run packs meanwhile is in the packed file before it is gone from here.
+    single = []
+    for path in sorted((folder / target).glob("*.json")):
+        with suppress(FileNotFoundError):
+            single.append((path.read_bytes(), str(path), False))
     packed = folder / f"{target}.jsonl"
     if packed.exists():
         for number, line in enumerate(packed.read_bytes().splitlines(), start=1):
             yield line, f"line {number} of {packed}", True
-    for path in sorted((folder / target).glob("*.json")):
-        yield path.read_bytes(), str(path), False
+    yield from single
 
 
 def _raise_damage(error: DamagedFile) -> None:
@@ -204,20 +210,24 @@ def _note_damage(error: DamagedFile) -> None:
 def pack_results(folder: str | os.PathLike, target: str) -> Path | None:
     """Gather the single files of a target into `TARGET.jsonl`; None if there is no result.
 
-    Failures are left as they are. The packed file is whole before single files are removed.
+    Failures are left as they are. The packed file is whole before single files are removed. Runs
+    that finish a trial meanwhile, or pack as well, wait.
     """
     folder = Path(folder)
-    records = [record for record in read_results(folder, target) if not has_failed(record)]
-    if not records:
+    if not folder.is_dir():
         return None
-    whole = ({**record, CHECKSUM: hash_json(record)} for record in records)
-    lines = "".join(json.dumps(record) + "\n" for record in whole)
-    packed = folder / f"{target}.jsonl"
-    write_whole(packed, lines.encode())
-    for record in records:
-        _locate_result(folder, target, record["id"]).unlink(missing_ok=True)
-    if (folder / target).is_dir() and not any((folder / target).iterdir()):
-        (folder / target).rmdir()
+    with lock_folder(folder):
+        records = [record for record in read_results(folder, target) if not has_failed(record)]
+        if not records:
+            return None
+        whole = ({**record, CHECKSUM: hash_json(record)} for record in records)
+        lines = "".join(json.dumps(record) + "\n" for record in whole)
+        packed = folder / f"{target}.jsonl"
+        write_whole(packed, lines.encode())
+        for record in records:
+            _locate_result(folder, target, record["id"]).unlink(missing_ok=True)
+        with suppress(OSError):  # not empty
+            (folder / target).rmdir()
     return packed
 
 
@@ -252,15 +262,25 @@ def _make_tasks(
     for trial in left:
         # Another run may have finished it since.
         path = _locate_result(folder, trial.target, trial.id)
-        if not path.exists() or not _is_finished(path):
+        if not _is_finished(path):
             yield delayed(_attempt)(trial, perform)
 
 
 def _is_finished(path: Path) -> bool:
     try:
         return not has_failed(_parse_record(path.read_bytes(), str(path)))
-    except DamagedFile:
+    except (DamagedFile, FileNotFoundError):
         return False
+
+
+def _keep_result(folder: Path, record: Record) -> None:
+    """Write the result of a trial, unless its folder is being packed: then wait."""
+    path = _locate_result(folder, record["target"], record["id"])
+    whole = {**record, CHECKSUM: hash_json(record)}
+    with lock_folder(folder):
+        # Packing removes a folder that is empty.
+        path.parent.mkdir(exist_ok=True)
+        write_whole(path, (json.dumps(whole, indent=1) + "\n").encode())
 
 
 def _attempt(trial: Trial, perform: Callable[[Trial], Record]) -> Record:
@@ -311,7 +331,9 @@ def _describe_software() -> dict[str, str]:
 def _use_workers(jobs: int, scheduler: str | None) -> Iterator[None]:
     """Run what is parallel in processes of this machine, or on the workers of a Dask cluster."""
     if scheduler is None:
-        with parallel_config("loky", n_jobs=jobs, inner_max_num_threads=1):
+        # From their start: a worker that has no task yet would outlive a run that is killed.
+        watch = {"initializer": end_with, "initargs": (os.getpid(),)}
+        with parallel_config("loky", n_jobs=jobs, inner_max_num_threads=1, **watch):
             yield
         return
     try:

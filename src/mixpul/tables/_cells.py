@@ -11,6 +11,8 @@ from typing import Any
 
 from mixpul._util.errors import TableError
 from mixpul.tables._csv import CSVStyle
+from mixpul.tables._numerals import PLAIN
+from mixpul.tables._recognising import read_texts
 from mixpul.tables.names import choose_columns
 from mixpul.tables.opening import show_name
 
@@ -189,7 +191,11 @@ def _infer(values: list[Any]) -> Any:
 
 def _to_number(value: Any, decimal: str) -> float:
     if isinstance(value, str):
-        return float(value.strip().replace(decimal, "."))
+        # As a column of a CSV file: a word for a gap is none that has to be corrected.
+        numbers, is_bad = read_texts([value], PLAIN | {"decimal": decimal})
+        if is_bad[0]:
+            raise ValueError
+        return float(numbers[0])
     if isinstance(value, int | float | Decimal):
         return float(value)
     raise TypeError

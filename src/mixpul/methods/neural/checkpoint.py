@@ -47,6 +47,8 @@ class Checkpoint:
         All sources of randomness, in a fixed order.
     tensors : dict of str to Tensor, optional
         What else changes in the course of the training.
+    draws_from_torch : bool, default=True
+        Whether torch's own generators, which the whole process shares, are sources, too.
     """
 
     def __init__(
@@ -58,10 +60,12 @@ class Checkpoint:
         average: EpochAverage | AverageOfEach,
         generators: list[torch.Generator | np.random.Generator],
         tensors: dict[str, Tensor] | None = None,
+        draws_from_torch: bool = True,
     ) -> None:
         self.path, self.identity = Path(path), identity
         self.nets, self.optimizer, self.average = nets, optimizer, average
         self.generators, self.tensors = generators, tensors or {}
+        self.draws_from_torch = draws_from_torch
 
     def save(self, history: list[dict[str, float]]) -> None:
         """Write the state after the epochs in `history`."""
@@ -70,7 +74,8 @@ class Checkpoint:
         tensors |= {f"more.{k}": v for k, v in self.tensors.items()}
         for index, entries in self.optimizer.state_dict()["state"].items():
             tensors |= {f"optimizer.{index}.{k}": v for k, v in entries.items()}
-        tensors |= {f"torch.{k}": state for k, state in enumerate(_get_torch_states())}
+        if self.draws_from_torch:
+            tensors |= {f"torch.{k}": state for k, state in enumerate(_get_torch_states())}
         # numpy's states hold integers beyond 64 bits, which JSON can write and tensors cannot.
         random: list[Any] = []
         for k, generator in enumerate(self.generators):
@@ -129,7 +134,8 @@ class Checkpoint:
                 generator.set_state(tensors[f"generator.{k}"])
             else:
                 generator.bit_generator.state = state
-        _set_torch_states(list(_take_prefix("torch.", tensors).values()))
+        if self.draws_from_torch:
+            _set_torch_states(list(_take_prefix("torch.", tensors).values()))
 
     def remove(self) -> None:
         """Remove the file: the training is over."""

@@ -4,7 +4,6 @@ import time
 from collections.abc import Callable, Sequence
 from contextlib import nullcontext
 from functools import partial
-from itertools import chain
 from numbers import Integral, Real
 from os import PathLike
 from typing import Any, cast
@@ -39,9 +38,11 @@ from mixpul.methods.neural.selection import PU_AUC, AverageOfEach, Criterion, Ep
 from mixpul.methods.neural.settings import (
     LEARNED,
     Setting,
+    draws_by_itself,
     join_folds,
     learn_features,
     make_average,
+    own_randomness,
     split_by_setting,
     weigh_settings,
 )
@@ -55,8 +56,8 @@ from mixpul.training import (
     as_rows,
     is_faster_in_bfloat16,
     make_optimizer,
-    own_torch_state,
     pick_device,
+    score_all,
     score_rows,
     train,
 )
@@ -195,14 +196,18 @@ class NeuralPUClassifier(PUClassifier):
     def _fit(self, X: Any, is_positive: NDArray[np.bool_]) -> HeldOut | None:
         random = as_generator(self.random_state)
         self._eta = share_verified(int(self._is_negative.sum()), int(is_positive.sum()))
+        settings = self._list_settings(is_positive)
         # Small networks run fastest on one thread, by far when other processes are busy.
-        with own_torch_state(draw_seed(random), n_threads=1 if X.ndim == 2 else None):
+        n_threads = 1 if X.ndim == 2 else None
+        with own_randomness(self, settings, draw_seed(random), n_threads) as first_weights:
             rows = as_rows(X, pick_device(self.device))
             seen = self._split_rows(is_positive, random)
             # Settings one after the other, each with a member for every fold.
             members = [
-                self._build_member(X, rows, is_positive, is_seen, draw_seed(random), k, setting)
-                for k, setting in enumerate(self._list_settings(is_positive))
+                self._build_member(
+                    X, rows, is_positive, is_seen, draw_seed(random), k, setting, first_weights
+                )
+                for k, setting in enumerate(settings)
                 for is_seen in seen
             ]
             learn_features(members, rows, len(is_positive), random)
@@ -224,10 +229,11 @@ class NeuralPUClassifier(PUClassifier):
         seed: int,
         number: int = 0,
         setting: Setting | None = None,
+        first_weights: torch.Generator | None = None,
     ) -> Member:
         """Build the network that trains on the rows `is_seen`, and its batches."""
         own = setting or self._list_settings(is_positive)[0]
-        net = make_net(own.net, self._row_shape).to(pick_device(self.device))
+        net = make_net(own.net, self._row_shape, first_weights).to(pick_device(self.device))
         member = Member(net, is_seen, seed, own.decay, number, self._is_negative)
         if self.precision is not None:
             # Whatever the network computes in, losses need the digits.
@@ -426,6 +432,7 @@ class NeuralPUClassifier(PUClassifier):
             average,
             [stream for member in members for stream in member.streams],
             {f"{k}": source.best_place for k, source in enumerate(sources)},
+            not draws_by_itself(self, self._list_settings(is_positive)),
         )
 
     # -- prediction -----------------------------------------------------------------------------
@@ -433,7 +440,7 @@ class NeuralPUClassifier(PUClassifier):
     def make_fold_scorers(self) -> list[Callable[[Any], NDArray[np.float32]]]:
         """Return for each fold a scorer by networks without it, on the scale of `oof_scores_`."""
         nets = cast(Averaged, self.net_).members
-        return [partial(_score_by, net, shift=self.threshold_) for net in nets]
+        return [partial(score_all, net, shift=self.threshold_) for net in nets]
 
     def _list_needed(self) -> tuple[str, ...]:
         return ("net_",)
@@ -442,13 +449,7 @@ class NeuralPUClassifier(PUClassifier):
         return super()._describe_learned() | LEARNED
 
     def _scores(self, X: Any) -> NDArray[np.float32]:
-        return _score_by(simplify(self.net_), X)
-
-
-def _score_by(net: nn.Module, X: Any, shift: float = 0.0) -> NDArray[np.float32]:
-    # Where the network is, perhaps on a GPU. A sum of kernels has buffers only.
-    device = next(chain(net.parameters(), net.buffers())).device
-    return score_rows(net, as_rows(X, device), torch.arange(X.shape[0])) - np.float32(shift)
+        return score_all(simplify(self.net_), X)
 
 
 def _return_float(net: nn.Module, x: Any, logits: Tensor) -> Tensor:

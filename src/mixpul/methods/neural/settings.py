@@ -1,8 +1,9 @@
 """Several settings trained on the same folds, weighed by the rows their networks have not seen."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from itertools import chain
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import torch
@@ -20,16 +21,18 @@ from mixpul.methods.neural.selection import (
     EpochAverage,
     score_held_out,
 )
-from mixpul.nets import Averaged, KernelFeatures, KernelNet, NetSpec
-from mixpul.training import ROWS_PER_PASS, Rows
+from mixpul.nets import Averaged, KernelFeatures, KernelNet, NetSpec, is_ours
+from mixpul.training import ROWS_PER_PASS, Rows, own_torch_state, use_threads
 
 __all__ = [
     "LEARNED",
     "Setting",
     "WeighedSettings",
+    "draws_by_itself",
     "join_folds",
     "learn_features",
     "make_average",
+    "own_randomness",
     "split_by_setting",
     "weigh_settings",
 ]
@@ -70,6 +73,28 @@ class WeighedSettings(NamedTuple):
     nets: list[nn.Module]
     held_out: HeldOut
     weights: NDArray[np.float64]
+
+
+def draws_by_itself(method: Any, settings: Sequence[Setting]) -> bool:
+    """Whether all that is random in a training comes from generators of its own.
+
+    What users write may draw from torch's own generator, and dropout always does.
+    """
+    is_of_user = not type(method).__module__.startswith("mixpul.") or callable(method.augment)
+    return not is_of_user and all(is_ours(setting.net) for setting in settings)
+
+
+@contextmanager
+def own_randomness(
+    method: Any, settings: Sequence[Setting], seed: int, n_threads: int | None
+) -> Iterator[torch.Generator | None]:
+    """Yield what first weights are drawn from; None is torch's own generator, seeded inside."""
+    if draws_by_itself(method, settings):
+        with use_threads(n_threads):
+            yield torch.Generator().manual_seed(seed)
+    else:
+        with own_torch_state(seed, n_threads):
+            yield None
 
 
 def learn_features(
