@@ -31,7 +31,7 @@ from mixpul.augment import AUGMENTATIONS, AugmentSpec, flips, make_augment
 from mixpul.base import HeldOut, PUClassifier
 from mixpul.methods._verified import share_verified
 from mixpul.methods.neural.checkpoint import Checkpoint, take_fingerprint
-from mixpul.methods.neural.member import Member
+from mixpul.methods.neural.member import Member, return_float
 from mixpul.methods.neural.negatives import MinedNegatives
 from mixpul.methods.neural.objective import JointObjective, Objective
 from mixpul.methods.neural.selection import PU_AUC, AverageOfEach, Criterion, EpochAverage
@@ -41,6 +41,7 @@ from mixpul.methods.neural.settings import (
     draws_by_itself,
     join_folds,
     learn_features,
+    list_weighed,
     make_average,
     own_randomness,
     split_by_setting,
@@ -237,7 +238,7 @@ class NeuralPUClassifier(PUClassifier):
         member = Member(net, is_seen, seed, own.decay, number, self._is_negative)
         if self.precision is not None:
             # Whatever the network computes in, losses need the digits.
-            net.register_forward_hook(_return_float)
+            net.register_forward_hook(return_float)
         positive = np.flatnonzero(is_seen & is_positive)
         unlabeled = np.flatnonzero(is_seen & ~is_positive & ~self._is_negative)
         member.batches = PUBatches(
@@ -340,12 +341,7 @@ class NeuralPUClassifier(PUClassifier):
         self.net_ = join_folds(settings.nets)
         self.net_.eval().requires_grad_(False)
         if len(nets) > len(members):
-            self.settings_ = [
-                {"net": setting.net, "weight_decay": setting.decay, "weight": float(weight)}
-                for setting, weight in zip(
-                    self._list_settings(is_positive), settings.weights, strict=True
-                )
-            ]
+            self.settings_ = list_weighed(self._list_settings(is_positive), settings.weights)
         if len(members) > 1:
             self.oof_scores_ = settings.held_out.scores.copy()  # shifted later, with the threshold
             self.oof_folds_ = np.empty(len(is_positive), dtype=np.int32)
@@ -450,7 +446,3 @@ class NeuralPUClassifier(PUClassifier):
 
     def _scores(self, X: Any) -> NDArray[np.float32]:
         return score_all(simplify(self.net_), X)
-
-
-def _return_float(net: nn.Module, x: Any, logits: Tensor) -> Tensor:
-    return logits.float()

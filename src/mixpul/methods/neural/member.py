@@ -1,14 +1,16 @@
 """One network of a cross-fitted classifier, and the rows it may see."""
 
+from typing import Any
+
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from torch import nn
+from torch import Tensor, nn
 
 from mixpul.nets import KernelFeatures, KernelNet
 from mixpul.training import PUBatches
 
-__all__ = ["Member"]
+__all__ = ["Member", "return_float"]
 
 
 class Member:
@@ -75,3 +77,8 @@ class Member:
     def wrap(self, net: nn.Module) -> nn.Module:
         """Return a network for the rows themselves."""
         return net if self.features is None else KernelNet((), self.features, net)
+
+
+def return_float(net: nn.Module, x: Any, logits: Tensor) -> Tensor:
+    """Turn logits into floats: a forward hook of networks that compute with fewer digits."""
+    return logits.float()

@@ -31,6 +31,7 @@ __all__ = [
     "draws_by_itself",
     "join_folds",
     "learn_features",
+    "list_weighed",
     "make_average",
     "own_randomness",
     "split_by_setting",
@@ -204,6 +205,14 @@ def _balance(scores: Sequence[NDArray], weights: NDArray[np.float64]) -> NDArray
     # Logits that are all but equal are mostly rounding, which should not be blown up.
     spread = np.maximum(spread, LEAST_SPREAD * spread.max())
     return weights / spread * float(weights @ spread)
+
+
+def list_weighed(settings: Sequence[Setting], weights: Sequence[float]) -> list[dict[str, Any]]:
+    """List what was trained with, and how much each counts, as users see it."""
+    return [
+        {"net": one.net, "weight_decay": one.decay, "weight": float(weight)}
+        for one, weight in zip(settings, weights, strict=True)
+    ]
 
 
 def join_folds(nets: list[nn.Module]) -> nn.Module:
