@@ -5,8 +5,8 @@
 Each command runs once undisturbed; then, again and again, it is started in a folder of its own,
 sent SIGKILL after a random part of that time, checked, and started once more. After a kill every
 file is whole: absent, or one that a run of this command leaves. After the next run the results
-equal those of the undisturbed run, byte by byte where a file holds no times, and the folder holds
-nothing else.
+equal those of the undisturbed run, byte by byte where a command's files hold no times, and the
+folder holds nothing else.
 """
 
 import argparse

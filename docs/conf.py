@@ -37,6 +37,7 @@ copybutton_exclude = ".linenos, .gp, .go"
 
 # -- pages from docstrings ---------------------------------------------------------------------
 
+toc_object_entries_show_parents = "hide"
 autodoc_typehints = "none"  # types stand in the docstrings
 autodoc_inherit_docstrings = False  # what scikit-learn or torch says links to their pages
 autodoc_member_order = "bysource"
@@ -78,7 +79,7 @@ sphinx_gallery_conf = {
     "remove_config_comments": True,
     "show_memory": False,
     "write_computation_times": False,
-    "first_notebook_cell": "# pip install 'mixpul[all]'\n%matplotlib inline",
+    "first_notebook_cell": "# Needs mixpul with its extra `all`.\n%matplotlib inline",
 }
 
 # -- how it looks ------------------------------------------------------------------------------

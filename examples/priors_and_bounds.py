@@ -59,6 +59,5 @@ axes[0].legend(frameon=False, loc="lower right")
 plt.show()
 
 # %%
-# With much overlap the estimates miss the truth and say so with narrow intervals. The limit stays
-# honest: it says little, because little can be known. Checking some dozen rows settles it; see
-# the example of an audit.
+# With much overlap all four intervals miss the truth. The limit stays honest: it says little,
+# because little can be known. Checking some dozen rows settles it; see the example of an audit.

@@ -2,6 +2,7 @@
 
 import importlib
 import json
+import re
 from pathlib import Path
 
 import numpy as np
@@ -161,6 +162,35 @@ def claims(**intervals):
 def test_the_page_on_trust_shows_the_committed_results(trust):
     """If not: python benchmarks/trust.py --write"""
     assert trust.PAGE.read_text() == trust.fill_page()
+
+
+def test_the_page_on_verified_negatives_shows_the_committed_results(monkeypatch):
+    """If not: python benchmarks/negatives.py --write"""
+    monkeypatch.syspath_prepend(BENCHMARKS)
+    negatives = importlib.import_module("negatives")
+    assert negatives.PAGE.read_text() == negatives.fill_page()
+
+
+def test_what_must_hold_holds_in_the_committed_results(trust):
+    at_random = [
+        record for record in trust.read_results(trust.RESULTS, trust.TARGET)
+        if record["settings"]["bias"] == 1
+    ]  # fmt: skip
+    assert len({record["dataset"] for record in at_random}) >= 8
+
+    def read_cell(figure, route):
+        cell = trust._write_cell(at_random, figure, route)
+        share, width = re.match(r"(\d+) % \((.*)\)", cell).groups()
+        return int(share), float(width)
+
+    assert read_cell("prior", "without a prior")[0] >= 95
+    assert read_cell("recall", "without a prior")[0] >= 90
+    for figure in ("precision", "auc"):
+        assert read_cell(figure, "with the prior")[0] >= 90
+    for n, width in ((60, 0.20), (200, 0.12)):
+        assert read_cell("prior", f"{n} verdicts") >= (90, 0.0)
+        assert read_cell("prior", f"{n} verdicts")[1] <= width
+        assert read_cell("precision", f"{n} verdicts")[0] >= 90
 
 
 def test_a_claim_holds_if_the_truth_is_inside_it(trust):

@@ -18,6 +18,7 @@ FLOORS = [
     {"persistence"},
     {"assess"},
     {"pages"},
+    {"deploy"},
     {"paper"},
     {"cli", "_moved"},
     {"__main__"},

@@ -281,8 +281,9 @@ def test_a_queue_comes_back_from_a_spreadsheet(work, answered, tmp_path):
         (lambda rows: rows[3].update(income="3.25"), "line 5 was changed"),
         (lambda rows: rows.pop(), "has 60 rows, but the queue has 59"),
         (lambda rows: [row.update(verdict="") for row in rows], "No row has a verdict yet"),
-        (lambda rows: rows.append(rows[0] | {"verdict": "unsure"}), "agree on one answer"),
+        (lambda rows: rows.append(rows[0] | {"verdict": "unsure"}), "has the same row as line 2"),
         (lambda rows: [row.pop("mixpul_rank") for row in rows], "no column 'mixpul_rank'"),
+        (lambda rows: rows.append(dict(rows[0])), "has the same row as line 2"),
     ],
 )  # fmt: skip
 def test_what_an_audit_refuses(work, answered, tmp_path, change, words):
@@ -292,6 +293,14 @@ def test_what_an_audit_refuses(work, answered, tmp_path, change, words):
     assert result.code == 1
     assert words in result.err
     assert_one_sentence(result.err)
+
+
+def test_files_that_share_rows_must_agree(work, answered, tmp_path):
+    rows = read(answered)
+    rows[0]["verdict"] = "unsure"
+    other = write(tmp_path / "other.csv", rows)
+    result = run("audit", work / "model.mixpul", answered, other)
+    assert (result.code, "agree on one answer" in result.err) == (1, True)
 
 
 def test_the_same_queue_twice_and_that_of_another_model_are_refused(work, answered, tmp_path):

@@ -112,6 +112,7 @@ def test_a_page_that_is_gone_leaves_the_site(tmp_path):
         ('<a href="#nowhere">b</a>', "a.html: #nowhere leads nowhere"),
         ('<img src="j.png" alt="a curve">', "a.html: j.png leads nowhere"),
         ('<img src="i.png" alt="">', "a.html: no words for i.png"),
+        ('<img src="i.png">', "a.html: no words for i.png"),
         (
             '<script src="https://example.org/x.js"></script>',
             "a.html: loads https://example.org/x.js from elsewhere",

@@ -18,6 +18,7 @@ from unittest import mock
 
 import numpy as np
 import pandas as pd
+import pyarrow.parquet as pq
 import pytest
 from sklearn import metrics
 from sklearn.pipeline import make_pipeline
@@ -33,7 +34,7 @@ from mixpul.cli.prior import judge_agreement
 from mixpul.methods._candidates import CANDIDATES
 from mixpul.metrics import pu_report
 from mixpul.metrics.thresholds import find_recall_depth
-from mixpul.persistence import describe
+from mixpul.persistence import describe, read_scores
 from mixpul.priors import PRIORS
 from mixpul.tables import TableInput, read_table
 from test_assess import made_table
@@ -512,6 +513,69 @@ def test_another_id_can_be_kept(work, tmp_path):
     assert list(read_table(tmp_path / "s.csv").columns) == ["city", "score", "predicted"]
 
 
+def test_ids_keep_their_type(work, tmp_path):
+    new = read_table(work / "new.csv")[:4]
+    ids = {
+        "big": ["9007199254740993", "7", "8", ""],
+        "zeros": ["007", "8", "9", "10"],
+        "day": ["2026-01-01", "2026-01-02", "2026-01-03", "2026-01-04"],
+    }
+    types = {"big": "int64", "zeros": "string", "day": "date32[day]"}
+    for name, values in ids.items():
+        table, scores = tmp_path / f"{name}.csv", tmp_path / f"{name}-scores"
+        new.assign(**{name: values}).to_csv(table, index=False)
+        for suffix in (".csv", ".parquet"):
+            words = ["predict", work / "model.mixpul", table, "--id", name, "-o"]
+            assert run(*words, f"{scores}{suffix}").code == 0
+        lines = scores.with_suffix(".csv").read_text().splitlines()
+        quotes = '"' if name == "zeros" else ""
+        assert [line.split(",")[0] for line in lines[1:]] == [
+            f"{quotes}{v}{quotes}" for v in values
+        ]
+        assert str(pq.read_schema(scores.with_suffix(".parquet")).field(name).type) == types[name]
+
+
+def test_ids_of_typed_files_stay_what_they_are_also_if_the_model_uses_them(work, tmp_path):
+    new = read_table(work / "new.csv").assign(key=np.arange(700) + 2**53 + 1)
+    new.to_parquet(tmp_path / "new.parquet")
+    run("predict", work / "model.mixpul", tmp_path / "new.parquet", "--id", "key", "-o",
+        tmp_path / "s.csv")  # fmt: skip
+    assert read_table(tmp_path / "s.csv")["key"].tolist() == new["key"].tolist()
+    run("predict", work / "model.mixpul", work / "new.csv", "--id", "height", "-o",
+        tmp_path / "h.csv")  # fmt: skip
+    heights = (tmp_path / "h.csv").read_text().splitlines()[1:]
+    expected = [line.split(",")[3] for line in (work / "new.csv").read_text().splitlines()[1:]]
+    assert [line.split(",")[0].strip('"') for line in heights] == expected
+
+
+def test_ids_that_a_spreadsheet_would_run_are_disarmed_in_csv_files_only(work, tmp_path):
+    new = read_table(work / "new.csv")[:3]
+    new.assign(customer=["=1+1", "-7", "fine"]).to_csv(tmp_path / "t.csv", index=False)
+    for suffix in (".csv", ".parquet"):
+        result = run("predict", work / "model.mixpul", tmp_path / "t.csv", "-o",
+                     tmp_path / f"s{suffix}")  # fmt: skip
+        assert ("begin like a formula" in result.err) == (suffix == ".csv")
+    assert read_table(tmp_path / "s.csv")["customer"].tolist() == ["'=1+1", "-7", "fine"]
+    assert read_table(tmp_path / "s.parquet")["customer"].tolist() == ["=1+1", "-7", "fine"]
+
+
+def test_the_table_of_the_fit_gets_honest_scores(work, tmp_path):
+    words = ["predict", work / "model.mixpul", work / "leads.csv", "-o"]
+    flattering = run(*words, tmp_path / "a.csv")
+    assert "--out-of-fold writes the honest ones" in flattering.err
+    honest = run(*words, tmp_path / "b.csv", "--out-of-fold", "--json")
+    assert honest.code == 0, honest.err
+    scores = read_table(tmp_path / "b.csv")
+    np.testing.assert_allclose(scores["score"], read_scores(work / "model.mixpul"), rtol=1e-5)
+    assert scores["customer"].tolist() == read_table(work / "leads.csv")["customer"].tolist()
+    assert not np.allclose(scores["score"], read_table(tmp_path / "a.csv")["score"])
+    words = ["predict", work / "model.mixpul", work / "new.csv", "--out-of-fold"]
+    refused = run(*words, "-o", tmp_path / "c.csv")
+    assert refused.code == 1
+    assert "not the table that the model was fitted on" in refused.err
+    assert not (tmp_path / "c.csv").exists()
+
+
 # -- evaluate, prior, inspect, compare ------------------------------------------------------
 
 
@@ -603,7 +667,7 @@ def test_labels_that_the_truth_contradicts_are_counted(audited):
 @pytest.mark.parametrize(
     ("values", "words"),
     [
-        (["a", "b", "c"], "The truth column 'truth' has 3 values; two were expected"),
+        (["a", "b", "c"], "'a' and 'b' and 'c', but the positive one was said to be 'good'"),
         (["a", "b"], "'a' and 'b', but the positive one was said to be 'good'"),
         ([None], "The truth column 'truth' has 0 values"),
     ],
@@ -616,6 +680,49 @@ def test_a_bad_truth_is_refused_as_such(audited, values, words):
     assert result.code == 1
     assert words in result.err
     assert "--missing-is-unlabeled" not in result.err
+
+
+def test_a_plainly_labeled_test_table_is_judged_by_its_truth_alone(work, tmp_path):
+    table = read_table(work / "later.csv").drop(columns="bought")
+    table["interested"] = table["interested"].astype(object)
+    table.loc[table.index % 4 == 0, "interested"] = np.nan
+    table.to_csv(tmp_path / "test.csv", index=False)
+    words = ["evaluate", work / "model.mixpul", tmp_path / "test.csv", "--truth", "interested"]
+    told = json.loads(run(*words, "--json").out)
+    known = table["interested"].notna().to_numpy()
+    scores = load(work / "model.mixpul").predict_proba(table)[:, 1]
+    expected = metrics.roc_auc_score(table["interested"][known].astype(int), scores[known])
+    assert told["truth"]["corrected_auc"] == pytest.approx(expected)
+    assert (told["truth"]["n_rows"], told["truth"]["n_unknown"]) == (known.sum(), (~known).sum())
+    shown = run(*words).out
+    assert f"The truth of {(~known).sum()} rows is missing; they are left out." in shown
+    assert "from PU labels" not in shown
+
+
+def test_the_label_column_of_the_fit_may_be_the_truth_of_a_test_table(work):
+    words = ["evaluate", work / "model.mixpul", work / "later.csv", "--truth", "bought", "--json"]
+    told = json.loads(run(*words).out)
+    assert told["truth"]["n_rows"] == told["n_rows"] == len(read_table(work / "later.csv"))
+
+
+@pytest.mark.parametrize("command", ["fit", "compare", "prior"])
+def test_of_three_label_values_one_can_be_named(tmp_path, command):
+    (tmp_path / "t.csv").write_text(table_of(*["won", "lost", "open", "open"] * 30))
+    more = {
+        "fit": [*MIXPUL, "-o", tmp_path / "m"],
+        "compare": ["--methods", "upu", "--folds", "2", "-o", tmp_path / "c"],
+        "prior": ["--estimators", "elkan-noto"],
+    }[command]
+    words = [command, tmp_path / "t.csv", "--label", "bought", *more]
+    refused = run(*words)
+    assert refused.code == 1
+    assert "say which one means labeled positive with positive= (--positive)" in refused.err
+    result = run(*words, "--positive", "won")
+    assert result.code == 0, result.err
+    assert "rows with 'lost', 'open' count as unlabeled" in result.err
+    if command == "fit":
+        judged = run("evaluate", tmp_path / "m", tmp_path / "t.csv", "--json")
+        assert json.loads(judged.out)["n_positive"] == 30
 
 
 def test_evaluate_remembers_what_a_missing_label_means(tmp_path):

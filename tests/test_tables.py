@@ -707,7 +707,7 @@ def test_a_value_or_nothing_becomes_a_mark():
     np.testing.assert_array_equal(model.transform(frame)[:2], [[0, 0], [1, 1]])
 
 
-def test_ids_and_free_text_are_left_out_unless_kept():
+def test_ids_are_left_out_unless_kept():
     rng = np.random.default_rng(0)
     frame = pd.DataFrame(
         {
@@ -719,13 +719,13 @@ def test_ids_and_free_text_are_left_out_unless_kept():
         }
     )
     model = TableInput().fit(frame)
-    assert model.kinds_ == {"amount": "number"}
+    assert model.kinds_ == {"amount": "number", "remark": "text"}
     notes = {name: entry["note"] for name, entry in noted(model).items()}
     assert notes["row"] == "looks like an id: consecutive whole numbers"
     assert "by its name" in notes["customer_id"]
-    assert "free text" in notes["remark"]
+    assert "numbers for its words and letters" in notes["remark"]
     assert "another text in every row" in notes["key"]
-    kept = TableInput(keep=["row", "customer_id"], drop=["amount"]).fit(frame)
+    kept = TableInput(keep=["row", "customer_id"], drop=["amount", "remark"]).fit(frame)
     assert kept.kinds_ == {"row": "number", "customer_id": "number"}
     assert noted(kept)["amount"]["note"] == "left out as asked"
 
@@ -748,23 +748,31 @@ def test_dates_stored_as_text_are_dates(table):
         dates = text.assign(since=pd.to_datetime(text["since"]))
         np.testing.assert_array_equal(model.transform(dates), model.transform(text))
     almost = text.assign(since=[*text["since"][:-1], "soon"])
-    assert noted(TableInput().fit(almost))["since"]["kind"] == "text"
+    assert "'soon' read as gaps" in noted(TableInput().fit(almost))["since"]["note"]
     codes = TableInput(categorical=["since"], keep=["since"]).fit(text)
     assert noted(codes)["since"]["kind"] == "text"
 
 
-def test_numbers_stored_as_text_are_pointed_out():
+def test_numbers_stored_as_text_are_numbers():
     frame = pd.DataFrame({"x": [str(k / 7) for k in range(100)], "y": np.arange(100) % 7})
-    assert "all are numbers stored as text" in noted(TableInput().fit(frame))["x"]["note"]
+    model = TableInput().fit(frame)
+    numbers = frame.assign(x=frame["x"].astype(float))
+    np.testing.assert_array_equal(model.transform(frame), TableInput().fit_transform(numbers))
 
 
-def test_numbers_that_a_word_turns_into_text_are_pointed_out(tmp_path):
+def test_a_word_for_a_gap_does_not_turn_numbers_into_text(tmp_path):
     numbers = [f"{i / 7:.3f}" for i in range(100)]
     path = written(tmp_path / "t.csv", "x,y\n" + "".join(f"{n},1\n{n}5,2\n" for n in numbers))
     path.write_text(path.read_text() + "unknown,3\n")
-    note = noted(TableInput().fit(read_table(path)))["x"]["note"]
-    assert "most are numbers, but not 'unknown'" in note
-    assert TableInput().fit(read_table(path, missing=["unknown"])).kinds_["x"] == "number"
+    model = TableInput().fit(read_table(path))
+    assert "'unknown' read as gaps" in noted(model)["x"]["note"]
+    with_gap = read_table(path, missing=["unknown"])
+    expected = TableInput().fit_transform(with_gap)
+    np.testing.assert_array_equal(model.transform(read_table(path, kinds=model.kinds_)), expected)
+    # And the other way round, where the word comes after the fit.
+    plain = TableInput().fit(with_gap)
+    assert plain.kinds_["x"] == "number"
+    np.testing.assert_array_equal(plain.transform(read_table(path, kinds=plain.kinds_)), expected)
 
 
 def test_dates_become_days_and_the_cycles_they_run_through():

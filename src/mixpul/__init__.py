@@ -10,6 +10,7 @@ if TYPE_CHECKING:  # what follows is looked up in the registry; this is for type
     from mixpul import assess as assess
     from mixpul import augment as augment
     from mixpul import datasets as datasets
+    from mixpul import deploy as deploy
     from mixpul import images as images
     from mixpul import losses as losses
     from mixpul import metrics as metrics
@@ -50,6 +51,7 @@ _MODULES = [
     "assess",
     "augment",
     "datasets",
+    "deploy",
     "images",
     "losses",
     "metrics",

@@ -1,8 +1,7 @@
 """The contract of every classifier: labels, validation, prediction, the decision threshold."""
 
 import warnings
-from collections.abc import Callable, Mapping
-from functools import partial
+from collections.abc import Mapping
 from importlib import import_module
 from inspect import signature
 from math import prod
@@ -18,7 +17,6 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from mixpul._util.arrays import has_repeats
 from mixpul._util.errors import DamagedFile, MixpulError
 from mixpul._util.schema import Array, Flag, Number, Record, Spec, Text, check_value
-from mixpul._util.shuffling import sample_rows
 from mixpul._util.threads import use_one_thread
 from mixpul._util.validation import (
     check_finite,
@@ -31,15 +29,13 @@ from mixpul._util.validation import (
 )
 from mixpul.metrics.calibration import learn_density_ratio, to_probabilities
 from mixpul.metrics.checks import check_prior_range
-from mixpul.metrics.importance import measure_drops
+from mixpul.metrics.importance import WithImportances
 from mixpul.training import is_images
 
 __all__ = ["HeldOut", "PUClassifier", "pick_shared"]
 
 # With fewer, results depend on which rows happen to be labeled, so a fit warns.
 LEAST_POSITIVES = 5
-# Values of the rows kept in memory to measure the importance of columns.
-MOST_KEPT = 2**21
 
 
 class HeldOut(NamedTuple):
@@ -57,7 +53,7 @@ class HeldOut(NamedTuple):
     is_known: NDArray[np.bool_]
 
 
-class PUClassifier(ClassifierMixin, BaseEstimator):
+class PUClassifier(WithImportances, ClassifierMixin, BaseEstimator):
     """Base of all classifiers: labels, validation, prediction and the decision threshold.
 
     A subclass writes `_fit(X, is_positive)` and `_scores(X)`. It gets float32 rows (dense and
@@ -76,9 +72,6 @@ class PUClassifier(ClassifierMixin, BaseEstimator):
     _uses_weights = False
 
     threshold_: float
-    # In memory only: rows, labels, places in the fit, folds; and what was measured on them.
-    _sample: tuple[Any, NDArray[np.bool_], NDArray[np.intp], NDArray[np.int32]]
-    _importances: NDArray[np.float64]
     # The mask of verified negatives, while a fit is under way; otherwise none of the rows is one.
     _is_negative: Any = np.False_
     # Weights of the rows, while a fit is under way: 1 on average within positives, unlabeled rows
@@ -131,28 +124,7 @@ or array of shape (n_samples, channels, height, width)
             # A fit that is refused leaves an earlier one as it was, with the shape of its rows.
             self.__dict__ = before
             raise
-        if is_positive.sum() < LEAST_POSITIVES:
-            warnings.warn(
-                f"Number of rows labeled positive: {is_positive.sum()}. Results will depend on "
-                f"which ones they are; label at least {LEAST_POSITIVES}, better dozens.",
-                UserWarning,
-                stacklevel=2,
-            )
-        if is_negative.any() and not self._uses_negatives:
-            warnings.warn(
-                f"{type(self).__name__} cannot learn from verified negatives; the "
-                f"{is_negative.sum()} of them are taken for unlabeled rows.",
-                UserWarning,
-                stacklevel=2,
-            )
-            is_negative = np.zeros_like(is_negative)
-        if weights is not None and not self._uses_weights:
-            warnings.warn(
-                f"{type(self).__name__} cannot use sample_weight; all rows count the same.",
-                UserWarning,
-                stacklevel=2,
-            )
-            weights = None
+        is_negative, weights = self._warn_and_drop(is_positive, is_negative, weights)
         self._forget()
         self._is_negative, self._weights = is_negative, weights
         try:
@@ -173,6 +145,34 @@ or array of shape (n_samples, channels, height, width)
         self.has_repeats_ = has_repeats(X)
         self.classes_ = classes  # last: it marks the classifier as fitted
         return self
+
+    def _warn_and_drop(
+        self, is_positive: NDArray[np.bool_], is_negative: NDArray[np.bool_], weights: Any
+    ) -> tuple[NDArray[np.bool_], Any]:
+        """Warn of few positives, and of what this method cannot use; return what it can."""
+        if is_positive.sum() < LEAST_POSITIVES:
+            warnings.warn(
+                f"Number of rows labeled positive: {is_positive.sum()}. Results will depend on "
+                f"which ones they are; label at least {LEAST_POSITIVES}, better dozens.",
+                UserWarning,
+                stacklevel=3,
+            )
+        if is_negative.any() and not self._uses_negatives:
+            warnings.warn(
+                f"{type(self).__name__} cannot learn from verified negatives; the "
+                f"{is_negative.sum()} of them are taken for unlabeled rows.",
+                UserWarning,
+                stacklevel=3,
+            )
+            is_negative = np.zeros_like(is_negative)
+        if weights is not None and not self._uses_weights:
+            warnings.warn(
+                f"{type(self).__name__} cannot use sample_weight; all rows count the same.",
+                UserWarning,
+                stacklevel=3,
+            )
+            weights = None
+        return is_negative, weights
 
     def decision_function(self, X: ArrayLike) -> NDArray[np.float32]:
         """Score rows: logits, above 0 where the positive class is predicted."""
@@ -265,58 +265,6 @@ or array of shape (n_samples, channels, height, width)
         scores = self.decision_function(X)
         # Not by probabilities: in float32 the sigmoid of a tiny score above 0 is exactly 0.5.
         return self.classes_[(scores > 0).astype(int)]
-
-    @property
-    def feature_importances_(self) -> NDArray[np.float64]:
-        """By how much the PU-AUC of a sample of training rows drops if a column is shuffled.
-
-        At least 0, and measured when it is asked for first. Methods with out-of-fold or out-of-bag
-        scores measure it on rows that they have not seen; others on rows that they have.
-        """
-        if not hasattr(self, "_importances"):
-            if not hasattr(self, "_sample"):
-                raise AttributeError(self._explain_no_importances())
-            rows, is_positive, places, folds = self._sample
-            self._importances = measure_drops(
-                rows, is_positive, places, folds, self._list_left_out_scorers()
-            )
-        return self._importances
-
-    def _explain_no_importances(self) -> str:
-        name = type(self).__name__
-        if not hasattr(self, "classes_"):
-            return f"This {name} is not fitted yet; call 'fit' before feature_importances_."
-        if len(self._row_shape) > 1:
-            return f"This {name} was fitted on images, which have no columns to be important."
-        return (
-            f"This {name} comes from a file, which holds no rows to measure feature_importances_ "
-            "on; call mixpul.assess.permutation_importance(model, X, y)."
-        )
-
-    def _keep_sample(self, X: Any, is_positive: NDArray[np.bool_]) -> None:
-        """Keep some rows, in memory only, for `feature_importances_`."""
-        if X.ndim != 2:
-            return
-        # Of wide rows fewer, so that portfolios do not keep a multiple of their data.
-        share = min(1.0, max(0.05, MOST_KEPT / (4_000 * X.shape[1])))
-        rows = sample_rows(is_positive, np.random.default_rng(0), share)
-        folds = getattr(self, "oof_folds_", np.zeros(len(is_positive), dtype=np.int32))
-        self._sample = X[rows], is_positive[rows], rows, folds[rows]
-
-    def _list_left_out_scorers(self) -> list[Callable[[Any, NDArray[np.intp]], NDArray]]:
-        """Return for each fold what scores rows of it by fits that have not seen them.
-
-        A scorer takes rows, perhaps changed ones, and their places in the fit. Without folds there
-        is one, which has seen all rows.
-        """
-        model: Any = self
-        if not hasattr(self, "oof_folds_"):
-            return [lambda rows, places: model.decision_function(rows)]
-        if hasattr(self, "make_fold_scorers"):
-            return [_ignore_places(score) for score in model.make_fold_scorers()]
-        return [
-            partial(_score_fold, model, fold) for fold in range(int(model.oof_folds_.max()) + 1)
-        ]
 
     def _learn_density_ratio(self, is_positive: NDArray[np.bool_], held_out: HeldOut) -> None:
         """Compare scores with labels where both kinds of rows were held out."""
@@ -449,15 +397,6 @@ def _check_classes(classes: Any) -> None:
     # NaN is not equal to itself.
     if entries[0] == entries[1] or any(one != one for one in entries):
         raise DamagedFile("'classes_' are not two different labels.")
-
-
-def _ignore_places(score: Callable[[Any], NDArray]) -> Callable[[Any, NDArray], NDArray]:
-    return lambda rows, places: score(rows)
-
-
-def _score_fold(model: Any, fold: int, rows: Any, places: NDArray[np.intp]) -> NDArray:
-    # Trees score a row by those of them that have not seen it, hence its place in the fit.
-    return model.score_left_out(rows, fold, places)
 
 
 def pick_shared(given: Mapping[str, Any], base: type[BaseEstimator]) -> dict[str, Any]:

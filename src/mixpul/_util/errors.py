@@ -2,7 +2,14 @@
 
 from mixpul._util.printable import make_printable
 
-__all__ = ["DamagedFile", "MissingTable", "MixpulError", "TableError", "TrainingDiverged"]
+__all__ = [
+    "DamagedFile",
+    "EmptyTable",
+    "MissingTable",
+    "MixpulError",
+    "TableError",
+    "TrainingDiverged",
+]
 
 
 class MixpulError(ValueError):
@@ -19,6 +26,10 @@ class TableError(MixpulError):
 
 class MissingTable(TableError, FileNotFoundError):
     """A table that is not where it should be."""
+
+
+class EmptyTable(TableError):
+    """A table with column names, and nothing else."""
 
 
 class TrainingDiverged(MixpulError, FloatingPointError):

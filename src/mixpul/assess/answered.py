@@ -134,7 +134,21 @@ def _read_file(path: str | os.PathLike) -> list[_Line]:
         raise DamagedFile(f"{name!r} is not a table of a queue: {error}; {WHOLE}.") from None
     if not lines:
         raise MixpulError(f"{name!r} has no rows; a queue of `mixpul review` was expected.")
+    _refuse_repeats(lines)
     return lines
+
+
+def _refuse_repeats(lines: Sequence[_Line]) -> None:
+    """Refuse a file that has a row twice; several files may share rows, if they agree."""
+    seen: dict[tuple[str, ...], str] = {}
+    for line in lines:
+        key = tuple(line.cells[name] for name in (*ROUND, ROW))
+        if key in seen:
+            raise MixpulError(
+                f"{line.where} has the same row as {seen[key].rpartition(', ')[2]}; remove one of "
+                "them."
+            )
+        seen[key] = line.where
 
 
 def _decode(content: bytes) -> str:

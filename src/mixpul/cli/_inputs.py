@@ -5,6 +5,7 @@ import shlex
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import combinations
 from pathlib import Path
 from typing import Any
 
@@ -18,13 +19,16 @@ from mixpul.cli._messages import note
 from mixpul.cli.options import Reading, TableOptions, Weighing
 from mixpul.persistence import describe
 from mixpul.tables import TableInput, find_negatives, read_table, read_verdicts, split_label
-from mixpul.tables.formats import split_place
+from mixpul.tables.formats import find_format, split_place
 from mixpul.tables.names import check_present
 from mixpul.tables.opening import is_stream, open_bytes
+from mixpul.tables.parts import find_parts
 
 __all__ = [
     "LabeledTable",
     "digest_table",
+    "join_digests",
+    "load_any_model",
     "load_table_model",
     "name_table",
     "quote_command",
@@ -73,6 +77,7 @@ def read_labeled_table(
     """Read a table to learn from and take its labels, and perhaps its weights, out."""
     weighing = weighing or Weighing()
     _check_label_is_not_used(options, weighing)
+    _check_one_kind(options)
     frame = read_table(table, **reading.to_arguments())
     data = split_label(
         frame,
@@ -87,8 +92,14 @@ def read_labeled_table(
     id_column = options.id_column
     apart = [name for name in (id_column, weighing.weight) if name is not None]
     left_out = [*apart, *options.drop]
-    wanted = [*left_out, *options.keep, *options.categorical]
-    check_present(wanted, list(map(str, data.X.columns)), "The table")
+    kinds = options.list_kinds()
+    known = list(map(str, data.X.columns))
+    check_present([*left_out, *options.keep, *options.categorical], known, "The table")
+    for kind, names in kinds.items():
+        try:
+            check_present(names, known, f"--{kind}: the table")
+        except ValueError as error:
+            raise typer.BadParameter(str(error)) from None
     ids = None if id_column is None else data.X[id_column].tolist()
     for queue in options.verdicts or ():
         is_negative |= _read_queue(queue, data.is_positive, is_negative, id_column, ids)
@@ -96,7 +107,14 @@ def read_labeled_table(
         *data,
         ids=ids,
         input=TableInput(
-            drop=left_out, keep=list(options.keep), categorical=list(options.categorical)
+            drop=left_out,
+            keep=list(options.keep),
+            categorical=list(options.categorical),
+            number=kinds["number"],
+            category=kinds["category"],
+            date=kinds["date"],
+            text=kinds["text"],
+            date_order=None if options.date_order is None else options.date_order.value,
         ),
         options=options,
         is_negative=is_negative,
@@ -144,6 +162,7 @@ def _check_label_is_not_used(options: TableOptions, weighing: Weighing) -> None:
         "--drop": options.drop,
         "--keep": options.keep,
         "--categorical": options.categorical,
+        **{f"--{kind}": names for kind, names in options.list_kinds().items()},
         "--weight": [weighing.weight],
         "--propensity": weighing.propensity,
     }
@@ -155,10 +174,30 @@ def _check_label_is_not_used(options: TableOptions, weighing: Weighing) -> None:
             )
 
 
+def _check_one_kind(options: TableOptions) -> None:
+    """Refuse a column that is to be two things."""
+    asked = {"drop": list(options.drop), "id": [options.id_column], **options.list_kinds()}
+    # The former name of the same.
+    asked["category"] = [*asked["category"], *options.categorical]
+    for one, other in combinations(asked, 2):
+        if both := set(asked[one]) & set(asked[other]) - {None}:
+            # Which has always been allowed: codes that are left out after all.
+            if one in ("drop", "id") and both <= set(options.categorical):
+                continue
+            raise typer.BadParameter(
+                f"Column {min(both)!r} is named by both --{one} and --{other}; it can be one of "
+                "them."
+            )
+
+
+def load_any_model(path: Path) -> tuple[Any, dict[str, Any]]:
+    """Return what a model file holds, and what the file knows of its fit."""
+    return load(path), describe(path)["info"]
+
+
 def load_table_model(path: Path) -> tuple[Pipeline, dict[str, Any]]:
     """Return the pipeline of a model file, and what the file knows of its fit."""
-    pipeline = load(path)
-    info = describe(path)["info"]
+    pipeline, info = load_any_model(path)
     # Asked first: an image model is not a pipeline either, and this message helps more.
     if "pictures" in info:
         raise ValueError(
@@ -180,22 +219,37 @@ def load_table_model(path: Path) -> tuple[Pipeline, dict[str, Any]]:
     return pipeline, info
 
 
-def name_table(table: str) -> str:
+def name_table(table: str | Sequence[str]) -> str:
     """Return what to call a table on a page."""
+    if not isinstance(table, str):
+        return f"{Path(table[0]).name} and {len(table) - 1} more"
     file, place = split_place(table)
     return "standard input" if table == "-" else " ".join([Path(file).name, *filter(None, [place])])
 
 
-def digest_table(table: str) -> str | None:
-    """Return a fingerprint of a file; None for a stream, which cannot be read again."""
+def digest_table(table: str | Sequence[str]) -> str | None:
+    """Return a fingerprint of a file or of many; None for a stream, which cannot be read again."""
     if is_stream(table):
         return None
-    path, place = split_place(table)
-    with open_bytes(path) as file:
-        digest = hashlib.file_digest(file, "sha256")
-    if place is not None:
-        digest.update(f"::{place}".encode())
-    return f"sha256:{digest.hexdigest()}"
+    digests = []
+    for part in find_parts(table):
+        path, place = split_place(part.name)
+        find_format(path)  # which says it if there is no such file
+        with open_bytes(path) as file:
+            digest = hashlib.sha256()
+            while piece := file.read(2**20):
+                digest.update(piece)
+        if place is not None:
+            digest.update(f"::{place}".encode())
+        digests.append(f"sha256:{digest.hexdigest()}")
+    return join_digests(digests)
+
+
+def join_digests(digests: Sequence[str]) -> str | None:
+    """Return one fingerprint for several files in order, that of the file itself for one."""
+    if len(digests) <= 1:
+        return digests[0] if digests else None
+    return f"sha256:{hashlib.sha256(' '.join(digests).encode()).hexdigest()}"
 
 
 def quote_command(words: Sequence[str] | None = None) -> str:

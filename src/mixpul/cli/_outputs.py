@@ -12,12 +12,16 @@ from mixpul._util.files import FULL, check_place, find_target
 __all__ = ["check_outputs", "check_result_folder", "explain_full_disk"]
 
 
-def check_outputs(paths: Sequence[Path], inputs: Sequence[str], force: bool) -> None:
+def check_outputs(
+    paths: Sequence[Path], inputs: Sequence[str | Sequence[str]], force: bool
+) -> None:
     """Refuse files that could not be written, or that are there already."""
     # Imported here: it takes seconds, --help should not.
     from mixpul.tables.formats import split_place
 
-    files = [split_place(name)[0] for name in inputs]
+    # An input may be a list of files.
+    names = [n for one in inputs for n in ([one] if isinstance(one, str) else one)]
+    files = [split_place(name)[0] for name in names]
     for path in paths:
         find_target(path)
         # Before --force is looked at: not even that may replace an input.

@@ -8,11 +8,15 @@ import numpy as np
 from numpy.typing import NDArray
 from rich.table import Table
 from sklearn.base import BaseEstimator
+from sklearn.pipeline import Pipeline
 
 from mixpul import save
 from mixpul._util.files import write_whole
+from mixpul._util.random import number_folds
 from mixpul.assess import Assessment, Source, assess
 from mixpul.assess.checks import VERDICTS, Verdict
+from mixpul.assess.monitoring import summarise_fit
+from mixpul.assess.out_of_fold import N_FOLDS
 from mixpul.assess.thresholds import PROMISE, PROMISED_RECALL, list_lowest_positives
 from mixpul.cli._messages import (
     choose_verbosity,
@@ -84,6 +88,7 @@ def assess_and_save(
         with explain_full_disk(f"The assessment in {str(path)!r}", "Make room."):
             lowest = list_lowest_positives(is_positive, found.scores)
             whole = info | _describe_fit(found.to_dict(), lowest)
+            whole |= _summarise(found, X, is_positive, negative, seed)
             save(found.model, path, info=whole, scores=found.scores)
     # Ctrl-C included: whoever stops the assessment should know that the model is there.
     except BaseException:
@@ -120,6 +125,27 @@ def _describe_fit(content: Mapping[str, Any], lowest: Mapping[str, Any]) -> dict
     }
 
 
+def _summarise(
+    found: Assessment,
+    X: Any,
+    is_positive: NDArray[np.bool_],
+    negative: NDArray[np.bool_] | None,
+    seed: int,
+) -> dict[str, Any]:
+    """Return what `mixpul monitor` compares later tables with; images have no columns."""
+    if not isinstance(found.model, Pipeline):
+        return {}
+    verified = negative if negative is not None and negative.any() else None
+    folds = getattr(found.model[-1], "oof_folds_", None)
+    if folds is None:  # those of the assessment
+        folds = number_folds(is_positive, N_FOLDS, seed, verified)
+    # Rows that were looked at are not a draw of the others.
+    rows = np.arange(len(is_positive)) if verified is None else np.flatnonzero(~verified)
+    own = X.iloc[rows] if hasattr(X, "iloc") else X[rows]
+    summary = summarise_fit(found.model[0], own, is_positive[rows], found.scores[rows], folds[rows])
+    return {"summary": summary}
+
+
 def write_page(render: Callable[[], str], outputs: FitOutputs) -> None:
     """Write the page that was asked for, after all that it only decorates."""
     way_out = (
@@ -131,12 +157,17 @@ def write_page(render: Callable[[], str], outputs: FitOutputs) -> None:
         say(f"Page: {escape(str(outputs.report))}")
 
 
-def show_results(found: Assessment, outputs: FitOutputs, inputs: str) -> None:
-    """Print the assessment as JSON, or say it in words; `inputs` says what was learned from."""
+def show_results(
+    found: Assessment, outputs: FitOutputs, inputs: str, details: Sequence[str] = ()
+) -> None:
+    """Print the assessment as JSON, or say it in words.
+
+    `inputs` says what was learned from, `details` are further sentences about it.
+    """
     if outputs.as_json:
         print_json(found.to_dict())
         return
-    _show_numbers(found, inputs)
+    _show_numbers(found, inputs, details)
     say(_draw_thresholds(found))
     if PROMISE not in found.suggested:
         say(explain_few_for_recall(found.data["positives"], PROMISED_RECALL))
@@ -147,7 +178,7 @@ def show_results(found: Assessment, outputs: FitOutputs, inputs: str) -> None:
     say(f"Model: {escape(str(outputs.model))}")
 
 
-def _show_numbers(found: Assessment, inputs: str) -> None:
+def _show_numbers(found: Assessment, inputs: str, details: Sequence[str]) -> None:
     data, prior = found.data, found.prior
     units = f"{data['unit']}s"
     negatives = f", {data['negatives']:,} verified negatives" if data["negatives"] else ""
@@ -155,6 +186,8 @@ def _show_numbers(found: Assessment, inputs: str) -> None:
         f"{data['positives']:,} labeled positives and {data['unlabeled']:,} unlabeled {units}"
         f"{negatives}, {inputs}; {found.method}, {found.folds} folds, {found.made['seconds']:.0f} s"
     )
+    for sentence in details:
+        say(f"  {escape(sentence)}")
     titles = (
         "PU-AUC out of fold",
         f"Positives among the unlabeled {units}",

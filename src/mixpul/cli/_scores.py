@@ -1,6 +1,6 @@
 """What `predict` and `predict-images` share: scores are written as they come."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +15,7 @@ from mixpul.tables import write_table
 __all__ = ["check_score_outputs", "write_scores"]
 
 
-def check_score_outputs(outputs: ScoreOutputs, inputs: list[str]) -> None:
+def check_score_outputs(outputs: ScoreOutputs, inputs: Sequence[str | Sequence[str]]) -> None:
     """Refuse before any work what could not be written after it."""
     if outputs.out != "-":
         check_outputs([Path(outputs.out)], inputs, outputs.force)

@@ -3,7 +3,8 @@
 import os
 import sys
 from collections.abc import Callable
-from typing import Annotated
+from functools import wraps
+from typing import Annotated, Any
 
 import typer
 
@@ -11,13 +12,16 @@ from mixpul._util.files import FULL
 from mixpul._util.printable import make_printable
 from mixpul.cli._streams import complain, release_streams, secure_streams
 from mixpul.cli.audit import audit
+from mixpul.cli.card import card
 from mixpul.cli.compare import compare
 from mixpul.cli.demo import demo
 from mixpul.cli.distill import distill
 from mixpul.cli.evaluate import evaluate
+from mixpul.cli.export import export
 from mixpul.cli.fit import fit
 from mixpul.cli.fit_images import fit_images
 from mixpul.cli.inspect import inspect
+from mixpul.cli.monitor import monitor
 from mixpul.cli.options import expand_groups
 from mixpul.cli.predict import predict
 from mixpul.cli.predict_images import predict_images
@@ -25,6 +29,7 @@ from mixpul.cli.prior import prior
 from mixpul.cli.report import report
 from mixpul.cli.reproduce import reproduce
 from mixpul.cli.review import review
+from mixpul.cli.serve import serve
 
 __all__ = ["app", "explain", "main"]
 
@@ -51,13 +56,34 @@ COMMANDS: tuple[Callable[..., None], ...] = (
     review,
     audit,
     evaluate,
+    monitor,
     prior,
     inspect,
     fit_images,
     predict_images,
 )
+# Commands that schedulers and scripts run: any bad input of theirs has the exit code 2.
+STRICT_COMMANDS: tuple[Callable[..., None], ...] = (export, card, serve)
+
+
+def refuse_by_two(command: Callable[..., None]) -> Callable[..., None]:
+    """Return the command, whose bad input ends in exit code 2, as that of the command line does."""
+
+    @wraps(command)
+    def run(**typed: Any) -> None:
+        try:
+            command(**typed)
+        except (ValueError, OSError, ImportError) as error:
+            error.exit_code = 2  # type: ignore[union-attr]
+            raise
+
+    return run
+
+
 for command in COMMANDS:
     app.command()(expand_groups(command))
+for command in STRICT_COMMANDS:
+    app.command()(refuse_by_two(expand_groups(command)))
 
 
 def main() -> None:

@@ -8,6 +8,7 @@ import typer
 from rich.table import Table
 
 from mixpul._names import METHODS
+from mixpul.cli._columns import describe_columns
 from mixpul.cli._messages import (
     choose_verbosity,
     escape,
@@ -69,9 +70,12 @@ def compare(
         print_json(content)
     else:
         _show(content)
+        for sentence in describe_columns(data.input.fit(data.X).report_):
+            say(escape(sentence))
         say(f"Page: {escape(str(out / 'comparison.html'))}")
         if content["recommended"]:
-            words = ["fit", table, *_repeat_options(options, reading, known)]
+            tables = [table] if isinstance(table, str) else table
+            words = ["fit", *tables, *_repeat_options(options, reading, known)]
             command = quote_command([*words, "--method", content["recommended"]])
             say(escape(f"Next: {command}"))
     if content["recommended"] is None:

@@ -79,6 +79,8 @@ def evaluate(
 ) -> None:
     """Judge a model on a table it has not seen, without negatives or with known true classes.
 
+    With --truth alone the table needs no PU labels: it is an ordinary test table.
+
     Example: [bold]mixpul evaluate model.mixpul later.csv --label bought --truth interested[/bold]
     """
     # Imported here: it takes seconds, --help should not.
@@ -88,15 +90,22 @@ def evaluate(
 
     pipeline, info = load_table_model(model)
     used_threshold = find_threshold(0.5 if threshold is None else threshold, info)
-    label = labels.fill_from(info)
     with speak_warnings() as spoken:
         style = reading.fill_from(info.get("reading", {}))
-        data, answers = _read(table, pipeline[0].kinds_, label, truth, style)
-        logits = pipeline.decision_function(data.X)
-        content = _report(data.is_positive, logits, used_threshold, known, seed)
-        if answers is not None:
-            content["truth"] = _measure_truth(answers, data.is_positive, logits, used_threshold)
-            _warn_of_contradictions(answers, data.is_positive)
+        if _is_plain(table, labels, truth, info, style):
+            frame, answers = _read_plain(table, pipeline[0].kinds_, truth, style)
+            logits = pipeline.decision_function(frame)
+            content = _report_plain(answers, logits, used_threshold)
+        else:
+            label = labels.fill_from(info)
+            data, known_answers = _read(table, pipeline[0].kinds_, label, truth, style)
+            logits = pipeline.decision_function(data.X)
+            content = _report(data.is_positive, logits, used_threshold, known, seed)
+            if known_answers is not None:
+                content["truth"] = _measure_truth(
+                    known_answers, data.is_positive, logits, used_threshold
+                )
+                _warn_of_contradictions(known_answers, data.is_positive)
         _warn_of_known_table(table, info)
     content["warnings"] = spoken
     if as_json:
@@ -146,16 +155,52 @@ def _read(
     return data, _split_truth(frame[truth.truth], truth)
 
 
+def _is_plain(
+    table: str,
+    labels: LabelOptions,
+    truth: TruthOptions,
+    info: Mapping[str, Any],
+    style: Reading,
+) -> bool:
+    """Whether the table is an ordinary test table: its truth is named, and it has no PU labels."""
+    from mixpul.tables import stream_table
+    from mixpul.tables.opening import is_stream
+
+    if truth.truth is None or labels.label is not None:
+        return False
+    of_fit = info.get("label")
+    # Who calls the label column of the fit the truth says that it is known of every row.
+    if of_fit is None or of_fit == truth.truth:
+        return True
+    if is_stream(table):  # which cannot be looked at twice
+        return False
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)  # they come again below
+        return of_fit not in next(stream_table(table, **style.to_arguments())).schema.names
+
+
+def _read_plain(
+    table: str, kinds: Mapping[str, str], truth: TruthOptions, style: Reading
+) -> "tuple[Any, Truth]":
+    """Read the columns of the model and the truth."""
+    from mixpul.tables import read_table
+
+    kinds = {**kinds, str(truth.truth): "text"}
+    frame = read_table(table, kinds=kinds, **style.to_arguments())
+    return frame, _split_truth(frame[truth.truth], truth)
+
+
 def _split_truth(column: Any, options: TruthOptions) -> Truth:
     from mixpul.tables.labels import find_positive
 
     is_known = column.notna().to_numpy()
     values = list(column[is_known].unique())
     where = f"The truth column {options.truth!r}"
-    if not values or len(values) > 2:
+    if not values or (len(values) > 2 and options.truth_positive is None):
         raise ValueError(
             f"{where} has {len(values)} values; two were expected, one of them for positives, and "
-            "gaps where the truth is not known."
+            "gaps where the truth is not known. Of more values name the positive one with "
+            "--truth-positive."
         )
     value = find_positive(where, values, options.truth_positive, "--truth-positive")
     # A comparison with pandas' NA is NA, which has no place in a mask.
@@ -196,6 +241,17 @@ def _report(
     for sentence in content["warnings"]:
         warnings.warn(sentence, UserWarning, stacklevel=2)
     return content
+
+
+def _report_plain(truth: Truth, logits: "NDArray[np.float32]", threshold: float) -> dict[str, Any]:
+    """Return ordinary metrics of the rows whose truth is known."""
+    import numpy as np
+
+    return {
+        "n_rows": len(logits),
+        "threshold": threshold,
+        "truth": _measure_truth(truth, np.zeros(len(logits), dtype=bool), logits, threshold),
+    }
 
 
 def _find_error(prior: Mapping[str, Any]) -> float:
@@ -245,7 +301,8 @@ def _measure_truth(
     is_flagged = scores > threshold
     n_rows, n_true = len(is_true), int(is_true.sum())
     found: dict[str, Any] = {name: None for name in TITLES if name not in ("pu_auc", "lee_liu")}
-    found |= {"n_rows": n_rows, "prior": None}
+    found |= {"n_rows": n_rows, "n_positive": n_true, "prior": None}
+    found["n_unknown"] = int((~truth.is_known & ~is_positive).sum())
     if n_rows:
         found |= {
             "flagged_share": is_flagged.mean(),
@@ -292,8 +349,28 @@ def _warn_of_known_table(table: str, info: Mapping[str, Any]) -> None:
 # -- showing --------------------------------------------------------------------------------
 
 
+def _show_plain(content: Mapping[str, Any]) -> None:
+    truth = content["truth"]
+    say(
+        f"{truth['n_rows']:,} rows whose truth is known, {truth['n_positive']:,} of them positive; "
+        f"threshold {content['threshold']:.4g}"
+    )
+    if truth["n_unknown"]:
+        say(f"The truth of {truth['n_unknown']:,} rows is missing; they are left out.")
+    shown = Table()
+    shown.add_column("")
+    shown.add_column("from the truth", justify="right")
+    for name, title in TITLES.items():
+        if truth.get(name) is not None:
+            shown.add_row(title, f"{truth[name]:.3f}")
+    say(shown)
+
+
 def _show(content: Mapping[str, Any]) -> None:
     truth = content.get("truth")
+    if "metrics" not in content:
+        _show_plain(content)
+        return
     say(
         f"{content['n_positive']:,} labeled positives, {content['n_unlabeled']:,} unlabeled rows; "
         f"threshold {content['threshold']:.4g}"
@@ -304,6 +381,8 @@ def _show(content: Mapping[str, Any]) -> None:
             f"The truth is known of {truth['n_rows']:,} of the unlabeled rows: a share of "
             f"{truth['prior']:.3g} is positive"
         )
+    if truth is not None and truth["n_unknown"]:
+        say(f"The truth of {truth['n_unknown']:,} unlabeled rows is missing; they are left out.")
     shown = Table()
     shown.add_column("")
     shown.add_column("from PU labels (95 %)", justify="right")

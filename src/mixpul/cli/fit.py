@@ -4,6 +4,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from mixpul.cli._columns import describe_columns
 from mixpul.cli._messages import speak_warnings
 from mixpul.cli._outputs import check_outputs
 from mixpul.cli.options import (
@@ -72,7 +73,8 @@ def fit(
     )
     columns = found.data["columns"]
     n_used = sum(entry["used"] for entry in columns)
-    show_results(found, outputs, f"{n_used} of {len(columns)} columns used")
+    inputs = f"{n_used} of {len(columns)} columns used"
+    show_results(found, outputs, inputs, describe_columns(columns))
     if outputs.report is not None:
         write_page(lambda: render_fit_page(found.to_dict()), outputs)
 

@@ -22,6 +22,8 @@ from mixpul.cli.options import JsonOption, ModelArgument
 
 __all__ = ["inspect"]
 
+# Of one value; `--json` shows all of it.
+MOST_SHOWN = 5000
 COUNT, NUMBER = Number(0, whole=True), Maybe(Number())
 ESTIMATE = Record({"value": NUMBER, "low": NUMBER, "high": NUMBER})
 # Files of earlier versions have an estimate.
@@ -88,7 +90,11 @@ def _is_like(value: Any, spec: Spec) -> bool:
 
 def _quote(value: Any) -> str:
     """Return what a file says so that it is printed as it is, and a terminal obeys none of it."""
-    return escape(value)
+    text = str(value)
+    shown = (
+        text if len(text) <= MOST_SHOWN else f"{text[:MOST_SHOWN]} ... ({len(text):,} characters)"
+    )
+    return escape(shown)
 
 
 def _show_fit(info: Mapping[str, Any]) -> None:

@@ -18,8 +18,10 @@ from typing import Annotated, Any, NamedTuple
 import typer
 
 from mixpul._names import IMAGE_METHODS, IMAGE_NETS, METHODS, PRESETS
+from mixpul.cli._parsing import check_prior_option, parse_interval, parse_threshold
 
 __all__ = [
+    "DateOrder",
     "FilledLabel",
     "FitOutputs",
     "ForceOption",
@@ -60,6 +62,14 @@ ImageNet = StrEnum("ImageNet", {name: name for name in IMAGE_NETS})  # type: ign
 Preset = StrEnum("Preset", {name: name for name in PRESETS})  # type: ignore[misc]
 
 
+class DateOrder(StrEnum):
+    """What comes first in a date of three numbers."""
+
+    DAY = "day-first"
+    MONTH = "month-first"
+    YEAR = "year-first"
+
+
 def parse_names(text: str) -> list[str]:
     """Split names at commas; a name that holds a comma goes in double quotes."""
     cells = next(csv.reader([text], skipinitialspace=True), [])
@@ -69,6 +79,13 @@ def parse_names(text: str) -> list[str]:
 def names_option(about: str) -> Any:
     """Declare an option that takes a list of any names."""
     return typer.Option(metavar="A,B", parser=parse_names, help=about)
+
+
+def column_option(about: str) -> Any:
+    """Declare an option that takes the name of one column, and may be given several times."""
+    return typer.Option(
+        metavar="COLUMN", help=f"{about}; may be given several times.", rich_help_panel=COLUMNS
+    )
 
 
 def choices_option(known: Iterable[str]) -> Any:
@@ -101,68 +118,18 @@ def check_choice(name: str, known: Iterable[str], kind: str) -> None:
         raise typer.BadParameter(f"There is no {kind} {name!r}; {hint}")
 
 
-def parse_threshold(text: str) -> float | str:
-    """Return a number, or a name such as 'prior' or 'recall>=0.9' without its spaces.
-
-    >>> parse_threshold("0.5"), parse_threshold("recall >= 0.90")
-    (0.5, 'recall>=0.90')
-    """
-    typed = "".join(text.split())
-    name, sign, number = typed.partition("=")
-    try:
-        if typed in ("prior", "f1"):
-            return typed
-        if sign and name in ("recall", "recall>"):
-            share = float(number)
-            # No number of positives promises that none is missed.
-            if 0 < share < 1 or (share == 1 and name == "recall"):
-                return typed
-        # NaN is refused as well: no comparison with it holds.
-        elif 0 <= float(typed) <= 1:
-            return float(typed)
-    except ValueError:
-        pass
-    raise typer.BadParameter(
-        "A threshold is a number from 0 to 1, prior, f1, recall>=SHARE such as recall>=0.9, or "
-        f"recall=SHARE; got {text!r}."
-    )
-
-
-def check_prior_option(prior: float | None) -> float | None:
-    """Refuse a class prior that leaves one class empty."""
-    if prior is not None and not 0 < prior < 1:
-        raise typer.BadParameter(f"A class prior lies between 0 and 1; got {prior}.")
-    return prior
-
-
-def parse_interval(text: str) -> tuple[float, float] | None:
-    """Return the two ends of an interval of the class prior.
-
-    >>> parse_interval("0.03, 0.06")
-    (0.03, 0.06)
-    """
-    if not text:
-        return None
-    try:
-        low, high = map(float, text.split(","))
-    except ValueError:
-        low, high = 1.0, 0.0
-    if not 0 < low <= high < 1:
-        raise typer.BadParameter(
-            "An interval of the class prior is two shares between 0 and 1, the smaller one first, "
-            f"such as 0.03,0.06; got {text!r}."
-        )
-    return low, high
-
+COLUMNS = "What columns hold"
 
 # -- single options -------------------------------------------------------------------------
 
-TableArgument = Annotated[
-    str,
+# Commands get the one file that was named as it is, several as a list (`expand_groups`).
+TableArgument: Any = Annotated[
+    list[str],
     typer.Argument(
-        metavar="TABLE",
+        metavar="TABLE...",
         help="CSV, Parquet, Feather, JSON Lines or Excel file (file.xlsx::Sheet), SQLite or DuckDB "
-        "table or query (file.db::TABLE); - is standard input.",
+        "table or query (file.db::TABLE); also several files, a folder or a URL. - is standard "
+        "input.",
     ),
 ]
 ModelArgument = Annotated[
@@ -230,7 +197,26 @@ class TableOptions(NamedTuple):
     id_column: IdOption = None
     drop: Annotated[Any, names_option("Columns to leave out.")] = ""
     keep: Annotated[Any, names_option("Columns to use even if they look like ids.")] = ""
-    categorical: Annotated[Any, names_option("Columns of numbers that stand for categories.")] = ""
+    categorical: Annotated[Any, names_option("The former --category, for a list of columns.")] = ""
+    number: Annotated[list[str] | None, column_option("Column to take as numbers")] = None
+    category: Annotated[
+        list[str] | None, column_option("Column to take as categories, such as codes")
+    ] = None
+    date: Annotated[list[str] | None, column_option("Column to take as dates")] = None
+    text: Annotated[list[str] | None, column_option("Column to take as free text")] = None
+    date_order: Annotated[
+        DateOrder | None,
+        typer.Option(
+            help="How dates such as 04/03/2018 are written; by default each column tells.",
+            rich_help_panel=COLUMNS,
+        ),
+    ] = None
+
+    def list_kinds(self) -> dict[str, list[str]]:
+        """Return the columns that are asked to be something, by what they are to be."""
+        return {
+            kind: list(getattr(self, kind) or ()) for kind in ("number", "category", "date", "text")
+        }
 
 
 class Weighing(NamedTuple):
@@ -420,6 +406,8 @@ def expand_groups(command: Callable[..., None]) -> Callable[..., None]:
 
     @wraps(command)
     def run(**typed: Any) -> None:
+        if isinstance(typed.get("table"), list) and len(typed["table"]) == 1:
+            (typed["table"],) = typed["table"]
         for name, group in groups.items():
             typed[name] = group(**{field: typed.pop(field) for field in group._fields})
         command(**typed)

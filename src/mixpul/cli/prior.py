@@ -6,6 +6,7 @@ from typing import Annotated, Any
 from rich.table import Table
 
 from mixpul._names import PRIORS
+from mixpul.cli._columns import describe_columns
 from mixpul.cli._messages import (
     choose_verbosity,
     escape,
@@ -60,6 +61,8 @@ def prior(
         print_json(content)
     else:
         _show(content)
+        for sentence in describe_columns(data.input.report_):
+            say(escape(sentence))
 
 
 def _estimate(

@@ -3,11 +3,9 @@
 import hashlib
 import warnings
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import nullcontext
 from functools import partial
 from pathlib import Path
-from threading import Lock
-from typing import Any, NamedTuple
+from typing import IO, Any, NamedTuple
 
 import numpy as np
 from joblib import cpu_count
@@ -20,7 +18,6 @@ FORMATS = ("JPEG", "PNG", "BMP", "GIF", "WEBP", "TIFF")
 # Decoded, they take 4 bytes each: 480 megabytes.
 MOST_PIXELS = 120_000_000
 LARGE_PIXELS = 8_000_000
-LARGE = Lock()
 # From here on images are shrunk band by band before colours are converted, which takes several
 # copies. A band has about so many pixels.
 BAND_PIXELS = 1_000_000
@@ -56,10 +53,18 @@ def read_files(paths: list[Path], size: int, odd: str) -> list[Reading]:
     ):
         # Pillow warns of large images and odd headers; it refuses what it cannot read.
         warnings.simplefilter("ignore")
-        return list(pool.map(partial(_read_file, size=size, odd=odd), paths))
+        read = partial(_read_file, size=size, odd=odd)
+        readings = list(pool.map(partial(read, most_pixels=LARGE_PIXELS), paths))
+        # Large ones one after the other: each takes as much memory as hundreds of others, and every
+        # thread would keep as much for itself.
+        return [
+            reading or read(path, most_pixels=MOST_PIXELS) or Reading(reason="has changed")
+            for path, reading in zip(paths, readings, strict=True)
+        ]
 
 
-def _read_file(path: Path, size: int, odd: str) -> Reading:
+def _read_file(path: Path, size: int, odd: str, most_pixels: int) -> Reading | None:
+    """Read a file; None if it has more pixels than are read at this time."""
     PIL = import_pillow()
     try:
         # Before it is opened: a pipe without a writer would block for ever.
@@ -71,21 +76,15 @@ def _read_file(path: Path, size: int, odd: str) -> Reading:
                 return Reading(reason="is empty")
             file.seek(0)  # hashing has read the file to its end
             with PIL.Image.open(file, formats=FORMATS) as image:
-                # Noted before `draft`, which changes the size.
                 width, height = image.size
                 is_odd = image.size != (size, size)
                 if is_odd and odd == "skip":
                     return Reading(reason=f"is {width} x {height}, not {size} x {size}")
-                # Fast: a JPEG file is decoded at a fraction of its size if that is enough.
-                image.draft(None, (2 * size, 2 * size))
-                if max(width * height, image.width * image.height) > MOST_PIXELS:
+                if width * height > MOST_PIXELS:
                     return Reading(reason=f"has {width} x {height} pixels, too many to be read")
-                # Large ones one at a time: each takes as much memory as hundreds of others.
-                with LARGE if width * height > LARGE_PIXELS else nullcontext():
-                    pixels = np.asarray(_shrink(image, size)).transpose(2, 0, 1)
-                    # Its memory is free before the next one is decoded.
-                    image.close()
-                return Reading(pixels, digest, is_odd)
+            if width * height > most_pixels:
+                return None
+            return Reading(_decode(file, size), digest, is_odd)
     except PIL.UnidentifiedImageError:
         return Reading(reason="is not an image that can be read, whatever its name says")
     except PIL.Image.DecompressionBombError:
@@ -94,6 +93,15 @@ def _read_file(path: Path, size: int, odd: str) -> Reading:
         # A broken file can make a decoder raise anything; one image must not stop the others.
         detail = getattr(error, "strerror", None) or str(error) or type(error).__name__
         return Reading(reason=f"is broken or cannot be read ({detail})")
+
+
+def _decode(file: IO[bytes], size: int) -> NDArray[np.uint8]:
+    """Return the pixels of an image, of one size."""
+    file.seek(0)
+    with import_pillow().Image.open(file, formats=FORMATS) as image:
+        # Fast: a JPEG file is decoded at a fraction of its size if that is enough.
+        image.draft(None, (2 * size, 2 * size))
+        return np.asarray(_shrink(image, size)).transpose(2, 0, 1)
 
 
 def _convert_to_rgb(image: Any) -> Any:

@@ -13,6 +13,7 @@ __all__ = [
     "compare_with_best",
     "compute_placements",
     "drop_small",
+    "extend_score_table",
     "make_score_table",
     "to_normal_scores",
     "weigh",
@@ -167,11 +168,29 @@ def to_normal_scores(scores: NDArray, table: NDArray[np.float64]) -> NDArray[np.
     """Look up normal scores; rows beyond the table go on straight, up to the limits."""
     values, normal = table
     found = np.interp(scores, values, normal)
-    # Rows that score above all rows of the fit should not be equal: the line between the outer
-    # tenths of the table is the scale there.
-    low, high = (np.interp(z, normal, values) for z in (-ndtri(0.9), ndtri(0.9)))
-    if high > low:
-        slope = 2 * ndtri(0.9) / (high - low)
+    slope = _find_outer_slope(table)
+    if slope > 0:
         beyond = np.maximum(scores - values[-1], 0) + np.minimum(scores - values[0], 0)
         found = found + slope * beyond
     return np.clip(found, -LIMIT, LIMIT)
+
+
+def extend_score_table(table: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return knots whose straight lines are `to_normal_scores`, with those beyond the table."""
+    slope = _find_outer_slope(table)
+    if slope == 0:
+        return table
+    values, normal = table
+    low, high = values[0] - (LIMIT + normal[0]) / slope, values[-1] + (LIMIT - normal[-1]) / slope
+    return np.stack([np.r_[low, values, high], np.r_[-LIMIT, normal, LIMIT]])
+
+
+def _find_outer_slope(table: NDArray[np.float64]) -> float:
+    """Return how much normal scores grow per score beyond the table; 0 if there is no scale.
+
+    Rows that score above all rows of the fit should not be equal: the line between the outer
+    tenths of the table is the scale there.
+    """
+    values, normal = table
+    low, high = (np.interp(z, normal, values) for z in (-ndtri(0.9), ndtri(0.9)))
+    return float(2 * ndtri(0.9) / (high - low)) if high > low else 0.0

@@ -21,6 +21,7 @@ from mixpul.methods._candidates import Fitted, Labels, list_candidates, plan_fit
 from mixpul.methods._portfolio import (
     compare_with_best,
     drop_small,
+    extend_score_table,
     make_score_table,
     to_normal_scores,
     weigh,
@@ -329,6 +330,17 @@ class AutoPUClassifier(PUClassifier):
                 raw = member.score_out_of_bag(rows, member._was_seen[numbers])
                 scores[name] = raw - member.threshold_
         return self._combine_scores(scores) - np.float32(self.threshold_)
+
+    def list_score_lines(self) -> dict[str, tuple[float, NDArray, NDArray]]:
+        """Return what combines the scores of members: of each its factor, and knots of a line.
+
+        The combined score is the sum over members of the factor times the value of the line at
+        the member's score: straight between knots, constant beyond them.
+        """
+        return {
+            name: (STEEPNESS * self.weights_[name], *extend_score_table(table))
+            for name, table in self.score_tables_.items()
+        }
 
     def _scale_rows(self, X: Any) -> Any:
         return Scaling(self.column_centre_, self.column_scale_, self.is_heavy_).apply(X)

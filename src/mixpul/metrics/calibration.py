@@ -1,6 +1,6 @@
 """Probabilities from scores: how much denser positives are than unlabeled rows, times the prior."""
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -11,7 +11,14 @@ from sklearn.isotonic import isotonic_regression
 from mixpul._util.validation import split_labels
 from mixpul.metrics.checks import check_prior_range
 
-__all__ = ["calibration_error", "density_ratio", "learn_density_ratio", "to_probabilities"]
+__all__ = [
+    "ProbabilityLine",
+    "calibration_error",
+    "density_ratio",
+    "find_probability_line",
+    "learn_density_ratio",
+    "to_probabilities",
+]
 
 # Isotonic regression is a step function whose ends follow single rows; the mean over resamples is
 # smooth. More resamples changed nothing.
@@ -119,13 +126,40 @@ def to_probabilities(
     the table. With some dozens of labeled positives the table is rough; given the prior, the
     sigmoid has only its slope to be learned.
     """
+    line = find_probability_line(table, prior, smooth=smooth)
+    values = np.asarray(scores, dtype=np.float64)
+    found = np.minimum(1.0, np.interp(values, table[0], line.expected))
+    if line.share == 0:
+        return found
+    return (1 - line.share) * found + line.share * expit(line.slope * values + line.offset)
+
+
+class ProbabilityLine(NamedTuple):
+    """What probabilities are made of.
+
+    Attributes
+    ----------
+    expected : ndarray of shape (n_knots,)
+        k times prior times ratio at the knots; it may exceed 1, and is limited between knots.
+    share : float
+        How much of a probability comes from the sigmoid.
+    slope, offset : float
+        Of the sigmoid.
+    """
+
+    expected: NDArray[np.float64]
+    share: float = 0.0
+    slope: float = 0.0
+    offset: float = 0.0
+
+
+def find_probability_line(table: NDArray, prior: float, *, smooth: bool) -> ProbabilityLine:
+    """Find what `to_probabilities` makes probabilities of."""
     check_prior_range(prior)
     knots, ratios = table
     expected = prior * _rescale(ratios, prior) * ratios
-    values = np.asarray(scores, dtype=np.float64)
-    found = np.minimum(1.0, np.interp(values, knots, expected))
     if not smooth or knots[0] == knots[-1]:
-        return found
+        return ProbabilityLine(expected)
     slope, offset = _fit_sigmoid(knots, ratios, prior)
     at_knots = np.minimum(1.0, expected)
     # Of how positives lie by the table, and by the sigmoid: Kullback and Leibler's distance.
@@ -133,7 +167,7 @@ def to_probabilities(
     log_ratio = np.log(at_knots[seen]) - log_expit(slope * knots[seen] + offset)
     misfit = float((at_knots[seen] * log_ratio).sum() / (prior * len(knots)))
     share = float(np.clip(1 - misfit / MOST_MISFIT, 0.0, 1.0))
-    return (1 - share) * found + share * expit(slope * values + offset)
+    return ProbabilityLine(expected, share, slope, offset)
 
 
 def _fit_sigmoid(

@@ -15,7 +15,7 @@ from mixpul.nets._base import (
     refresh_batch_norm,
 )
 from mixpul.nets._images import AllConv13, SmallConv
-from mixpul.nets._kernel import KernelFeatures, KernelNet, simplify
+from mixpul.nets._kernel import KernelFeatures, KernelNet, KernelSum, simplify
 from mixpul.nets._side_by_side import SideBySide
 
 __all__ = [
@@ -25,6 +25,7 @@ __all__ = [
     "Averaged",
     "KernelFeatures",
     "KernelNet",
+    "KernelSum",
     "Mirrored",
     "NetSpec",
     "SideBySide",

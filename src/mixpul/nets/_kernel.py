@@ -8,7 +8,7 @@ from torch import Tensor, nn
 
 from mixpul.nets._base import MLP, Averaged
 
-__all__ = ["KernelFeatures", "KernelNet", "simplify"]
+__all__ = ["KernelFeatures", "KernelNet", "KernelSum", "simplify"]
 
 # Features of a kernel are small numbers; so scaled, a step moves logits as much as on columns.
 KERNEL_SCALE = 5.0

@@ -1,8 +1,9 @@
-"""What is known of a user's own data as pages: a fit, a comparison, a review, an audit."""
+"""What is known of a user's own data as pages: a fit, a comparison, a review, an audit, a watch."""
 
 from mixpul.pages.audit import render_audit_page
 from mixpul.pages.comparison import render_comparison_page
 from mixpul.pages.fit import render_fit_page, render_fit_summary
+from mixpul.pages.monitor import render_monitor_page
 from mixpul.pages.review import render_review_page
 from mixpul.pages.thresholds import describe_threshold
 
@@ -12,6 +13,7 @@ __all__ = [
     "render_comparison_page",
     "render_fit_page",
     "render_fit_summary",
+    "render_monitor_page",
     "render_review_page",
 ]
 

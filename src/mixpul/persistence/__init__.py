@@ -122,7 +122,7 @@ def load(path: str | os.PathLike, **params: Any) -> PUClassifier | Pipeline:
         )
     stored = description["params"]
     if stored.get("net") == UNSTORED and "net" not in params:
-        raise ValueError(
+        raise MixpulError(
             "The model was fitted with a network of your own, which is not stored: "
             "pass the same callable as load(path, net=...)."
         )

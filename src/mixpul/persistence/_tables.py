@@ -11,6 +11,7 @@ from mixpul._util.schema import (
     Choice,
     Flag,
     ListOf,
+    MapOf,
     Maybe,
     Number,
     Record,
@@ -22,7 +23,7 @@ from mixpul.base import PUClassifier
 from mixpul.persistence._models import is_our_classifier
 from mixpul.persistence._values import CLASSES, decode, encode, is_learned
 from mixpul.tables import TableInput
-from mixpul.tables.plans import CYCLES, FILLERS
+from mixpul.tables.plans import CYCLES, FILLERS, read_embedding
 
 __all__ = ["build_pipeline", "is_simple", "pack_table", "rebuild_table", "take_apart"]
 
@@ -48,6 +49,25 @@ OF_KIND: dict[str, dict[str, Spec]] = {
     "date": NUMBERS | {"cycles": ListOf(Choice(tuple(CYCLES)))},
     "boolean": {"fill": Number()},
     "text": {"categories": ListOf(Text()), "has_other": Flag()},
+}
+WORDS = Record({"size": Number(1, whole=True), "matrix": Text(), "centre": Text()})
+COUNTS: dict[str, Spec] = {
+    "counts": MapOf(Number(1, whole=True)),
+    "count_mean": Number(),
+    "count_scale": Number(0, above=True),
+}
+# How text that stands for something else is read, by the kind of its column.
+STYLES: dict[str, dict[str, dict[str, Spec]]] = {
+    "number": {
+        "numerals": {"decimal": Choice((".", ",")), "units": MapOf(Number())},
+        "durations": {"bare": Maybe(Number())},
+    },
+    "date": {
+        "dates": {"order": Choice(("dmy", "mdy", "ymd"))},
+        "epoch": {"seconds": Number(0, above=True)},
+        "compact": {},
+    },
+    "boolean": {"yes/no": {"yes": ListOf(Text()), "no": ListOf(Text())}},
 }
 
 
@@ -107,6 +127,26 @@ def _check_table(table: TableInput) -> None:
         _check_plan(plan, f"plan_.{k}", table.n_features_in_)
 
 
+def _check_style(style: Any, kind: str, name: str) -> None:
+    """Refuse a style in which a cell could not be read."""
+    known = STYLES.get(kind, {})
+    check_value(style, Record({"as": Choice(tuple(known))}, {"lenient": Flag()}), name)
+    check_value(style, Record(known[style["as"]], {"unit": Text()}), name)
+
+
+def _count_text_features(plan: dict[str, Any], name: str) -> int:
+    """Return how many features the plan of a text column makes; refuse one that makes none."""
+    n_features = len(plan["categories"]) + plan["has_other"]
+    if "counts" in plan:
+        check_value(plan, Record(COUNTS), name)
+        n_features += 1
+    if "words" in plan:
+        check_value(plan["words"], WORDS, f"{name}.words")
+        read_embedding(plan["words"])
+        n_features += plan["words"]["size"]
+    return n_features
+
+
 def _check_plan(plan: dict[str, Any], name: str, n_columns: int) -> None:
     """Refuse a plan of a column that could not be carried out."""
     common = {
@@ -118,12 +158,14 @@ def _check_plan(plan: dict[str, Any], name: str, n_columns: int) -> None:
         "only_mark": Flag(),
     }
     check_value(plan, Record(common), name)
+    if "style" in plan:
+        _check_style(plan["style"], plan["kind"], f"{name}.style")
     if plan["only_mark"]:
         n_features = 0
     elif plan["kind"] in OF_KIND:
         check_value(plan, Record(OF_KIND[plan["kind"]]), name)
         is_text = plan["kind"] == "text"
-        n_features = len(plan["categories"]) + plan["has_other"] if is_text else 1
+        n_features = _count_text_features(plan, name) if is_text else 1
         n_features += 2 * len(plan.get("cycles", []))
         bend = plan.get("bend")
         if bend is not None and bend[1] <= 0:

@@ -11,10 +11,12 @@ from typing import Any
 
 from mixpul._util.errors import TableError
 from mixpul.tables._csv import CSVStyle
+from mixpul.tables._numerals import PLAIN
+from mixpul.tables._recognising import read_texts
 from mixpul.tables.names import choose_columns
 from mixpul.tables.opening import show_name
 
-__all__ = ["ROWS_PER_CHUNK", "Chunk", "read_cells", "stream_cells"]
+__all__ = ["ROWS_PER_CHUNK", "Chunk", "join_types", "read_cells", "stream_cells"]
 
 ROWS_PER_CHUNK = 2**14
 # Columns by name, all of the same length.
@@ -62,25 +64,31 @@ def read_cells(
         return None
     columns = dict.fromkeys(column for table in tables for column in table.column_names)
     types = {
-        column: _join_types(
+        column: join_types(
             {t.schema.field(column).type for t in tables if column in t.schema.names}
         )
+        or pa.string()
         for column in columns
     }
     return pa.concat_tables([_widen(table, types) for table in tables])
 
 
-def _join_types(types: set[Any]) -> Any:
-    """Return a type that holds all values of several."""
+def join_types(types: set[Any]) -> Any:
+    """Return a type that holds all values of several; None if only text would."""
     import pyarrow as pa
 
     types = {t for t in types if not pa.types.is_null(t)}
     if len(types) <= 1:
         return types.pop() if types else pa.null()
-    for group in ({pa.int64(), pa.float64()}, {pa.date32(), pa.timestamp("us")}):
-        if types <= group:
-            return pa.float64() if pa.float64() in group else pa.timestamp("us")
-    return pa.string()
+    if all(pa.types.is_integer(t) for t in types):
+        return pa.int64()
+    if all(pa.types.is_integer(t) or pa.types.is_floating(t) for t in types):
+        return pa.float64()
+    if all(pa.types.is_date(t) or (pa.types.is_timestamp(t) and t.tz is None) for t in types):
+        return pa.timestamp("us")
+    if all(pa.types.is_string(t) or pa.types.is_large_string(t) for t in types):
+        return pa.large_string()
+    return None
 
 
 def _widen(table: Any, types: Mapping[str, Any]) -> Any:
@@ -104,7 +112,7 @@ def _cast(array: Any, field: Any, name: str) -> Any:
 
     if array.type == field.type:
         return array
-    if _join_types({array.type, field.type}) == field.type:
+    if (join_types({array.type, field.type}) or pa.string()) == field.type:
         if field.type == pa.string():
             return pa.array([_to_text(value) for value in array.to_pylist()], field.type)
         return array.cast(field.type)
@@ -183,7 +191,11 @@ def _infer(values: list[Any]) -> Any:
 
 def _to_number(value: Any, decimal: str) -> float:
     if isinstance(value, str):
-        return float(value.strip().replace(decimal, "."))
+        # As a column of a CSV file: a word for a gap is none that has to be corrected.
+        numbers, is_bad = read_texts([value], PLAIN | {"decimal": decimal})
+        if is_bad[0]:
+            raise ValueError
+        return float(numbers[0])
     if isinstance(value, int | float | Decimal):
         return float(value)
     raise TypeError

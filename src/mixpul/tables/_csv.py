@@ -7,6 +7,7 @@ from typing import Any, NamedTuple, NoReturn, Self
 
 from mixpul._util.errors import TableError
 from mixpul._util.validation import list_values
+from mixpul.tables._casting import cast_cells
 from mixpul.tables._text import cut_rows, read_text
 from mixpul.tables.formats import find_delimiter
 from mixpul.tables.names import choose_columns
@@ -85,7 +86,8 @@ def stream_csv(
     opened = _CSV(name, compression, style, kinds)
     for block in opened.blocks:
         table = opened.parse(block)
-        opened.types = {field.name: field.type for field in table.schema}
+        if kinds is None:
+            opened.types = {field.name: field.type for field in table.schema}
         opened.n_rows += table.num_rows
         yield from table.to_batches()
 
@@ -102,7 +104,7 @@ class _CSV:
     ) -> None:
         import pyarrow as pa
 
-        self.name, self.style = name, style
+        self.name, self.style, self.kinds = name, style, kinds
         pieces = read_text(name, compression, style.encoding)
         first = next(pieces)
         head = first.decode(errors="ignore")  # the last letter may be incomplete
@@ -117,9 +119,8 @@ class _CSV:
         self.columns = choose_columns(kinds, self.names, show_name(name))
         self.blocks = (block for block in chain([rest], blocks) if block.strip(b"\r\n"))
         self.n_rows = 1  # the header is the first one
-        # Text and dates are read as text.
-        types = {"number": pa.float64(), "boolean": pa.bool_()}
-        self.types = {str(c): types.get(kind, pa.string()) for c, kind in (kinds or {}).items()}
+        # What it stands for follows below, so that every cell that a fit reads is read again.
+        self.types = {str(column): pa.string() for column in kinds or ()}
 
     def _read_header(self, block: bytes) -> tuple[list[str], bytes]:
         """Return the column names and what follows; refuse a first line that cannot hold them."""
@@ -139,7 +140,7 @@ class _CSV:
 
         nulls = csv.ConvertOptions().null_values
         try:
-            return csv.read_csv(
+            table = csv.read_csv(
                 pa.BufferReader(block),
                 read_options=csv.ReadOptions(
                     column_names=self.names,
@@ -157,6 +158,7 @@ class _CSV:
                     decimal_point=self.style.decimal,
                 ),
             )
+            return cast_cells(table, self.kinds, self.names, self.style.decimal)
         except pa.ArrowInvalid as error:
             self._explain(error)
 

@@ -10,20 +10,33 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from mixpul._util.validation import Interval
-from mixpul.tables._kinds import Content, find_kind, holds_dates, read_content
+from mixpul._util.validation import Interval, StrOptions
+from mixpul.tables._dates import ORDERS, find_epoch, say_dates
+from mixpul.tables._kinds import (
+    Content,
+    as_numbers,
+    count_texts,
+    find_kind,
+    look_at,
+    read_content,
+)
+from mixpul.tables._recognising import Found, insist, settle_orders
 from mixpul.tables.frames import as_frame
 from mixpul.tables.names import as_texts, check_present, check_unique
-from mixpul.tables.plans import FILLERS, hint_at_numbers, make_plan
+from mixpul.tables.plans import FILLERS, make_plan, shares_words
 
 __all__ = ["TableInput"]
 
 # Fewer rows cannot tell an id from a column whose values happen to differ.
 ROWS_TO_SEE_AN_ID = 20
 
+# The kinds that a column may be asked to be.
+ASKED = ("number", "category", "date", "text")
+
 # Not every name that ends in id: paid and valid do, too.
 ID_NAME = re.compile(
     r"(?i:(^|[\W_])(id|uuid|guid|key|index|rowid)($|[\W_]))|[a-z]I[dD]$"
+    r"|(?i:(^|[\W_])(no|nr|number|nummer)$)|[a-z](Number|Nummer|Nr|No)$"
     r"|(?i:(account|case|client|customer|order|patient|person|record|user)id$)"
 )
 
@@ -31,12 +44,16 @@ ID_NAME = re.compile(
 class TableInput(TransformerMixin, BaseEstimator):
     """Turn a table of numbers, booleans, text, dates and gaps into float32 rows.
 
+    Text that stands for something else is read as such: money, percent, numbers with separators or
+    units, lengths of time, yes and no, dates. How is decided over the whole column.
+
     Numbers are standardised; those with heavy tails pass through arcsinh around their median first,
     and extremes are clipped. Booleans become 0 and 1. Text becomes one column per frequent
-    category; rare categories, and at prediction new ones, share a column. Dates become
+    category; rare categories, and at prediction new ones, share a column. Free text, and columns
+    with many rare categories, become a few numbers by their words and letters. Dates become
     days and points on the circles of the day, the week and the year. Gaps are filled with the
     median, and marked by a column of their own if there were any at fit. Columns that cannot help
-    are left out: constant ones, ids, free text. What was done and why is in `report_`.
+    are left out: constant ones and ids. What was done and why is in `report_`.
 
     Nothing is learned from labels. Columns are found by name: their order is free and columns
     that were not there at fit are ignored. Names are compared as text, so 1 and '1' are the same.
@@ -46,21 +63,30 @@ class TableInput(TransformerMixin, BaseEstimator):
     max_categories : int, default=30
         Most categories of a text column that get a column of their own.
     categorical : sequence of str, default=()
-        Columns of numbers that are codes, to be treated as text.
+        The former name of `category`.
     keep : sequence of str, default=()
-        Columns to use even if they look like ids or free text.
+        Columns to use even if they look like ids.
     drop : sequence of str, default=()
         Columns to leave out.
+    number, category, date, text : sequence of str, default=()
+        Columns to be taken as numbers, as categories (such as codes), as dates or as free text,
+        whatever they look like. Cells that are no number or no date are gaps then.
+    date_order : {'day-first', 'month-first', 'year-first'}, optional
+        How dates such as 04/03/2018 are written. By default a day above 12 in the same column
+        tells, or in another column; else the month comes first before a slash, and the day before a
+        point or a dash.
 
     Attributes
     ----------
     report_ : list of dict
         Per column of the table its name (`column`), its `kind`, the share of `missing` values and
-        the number of `distinct` values. Also whether it is `used`, a `note` that says how or why
-        not, and the `features` it became. Plain values, ready for JSON.
+        the number of `distinct` values. Also what its text was `read_as`, whether it is `used`, a
+        `note` that says how or why not, the parameter that would keep it (`kept_by`), and the
+        `features` it became. Plain values, ready for JSON.
     kinds_ : dict
-        The used columns and their kinds, 'number', 'boolean', 'text' or 'date'; `read_table` and
-        `stream_table` take it to read other files alike.
+        The used columns and how a file has them: 'number', 'boolean', 'text' or 'date';
+        `read_table` and `stream_table` take it to read other files alike. Money is 'text': how
+        that becomes a number is in `plan_`.
     plan_ : list of dict
         Per used column the numbers and categories that `transform` works with.
     n_features_in_ : int
@@ -86,6 +112,8 @@ class TableInput(TransformerMixin, BaseEstimator):
         "categorical": ["array-like"],
         "keep": ["array-like"],
         "drop": ["array-like"],
+        **{asked: ["array-like"] for asked in ASKED},
+        "date_order": [StrOptions(set(ORDERS)), None],
     }
 
     def __init__(
@@ -95,11 +123,21 @@ class TableInput(TransformerMixin, BaseEstimator):
         categorical: Sequence[str] = (),
         keep: Sequence[str] = (),
         drop: Sequence[str] = (),
+        number: Sequence[str] = (),
+        category: Sequence[str] = (),
+        date: Sequence[str] = (),
+        text: Sequence[str] = (),
+        date_order: str | None = None,
     ) -> None:
         self.max_categories = max_categories
         self.categorical = categorical
         self.keep = keep
         self.drop = drop
+        self.number = number
+        self.category = category
+        self.date = date
+        self.text = text
+        self.date_order = date_order
 
     def fit(self, X: Any, y: Any = None) -> Self:
         """Decide what becomes of each column.
@@ -123,11 +161,16 @@ class TableInput(TransformerMixin, BaseEstimator):
         # scikit-learn keeps names only if all of them are text.
         named_frame = frame.set_axis(names, axis=1) if named else X
         validate_data(self, named_frame, reset=True, skip_check_array=True)
-        for parameter in ("categorical", "keep", "drop"):
+        for parameter in ("categorical", "keep", "drop", *ASKED):
             check_present(getattr(self, parameter), names, f"{parameter}=: X")
+        asked = self._list_asked()
+        columns = {name: frame.iloc[:, j] for j, name in enumerate(names)}
+        found = settle_orders(
+            {name: self._look(name, own, asked.get(name), named) for name, own in columns.items()}
+        )
         report, plans = [], []
         for j, name in enumerate(names):
-            entry, plan = self._decide(name, frame.iloc[:, j], named)
+            entry, plan = self._decide(name, columns[name], found[name], asked.get(name), named)
             if plan is not None:
                 plans.append({"column": name, "place": j, **plan})
                 entry["features"] = [name + ending for ending in plan["endings"]]
@@ -145,7 +188,8 @@ class TableInput(TransformerMixin, BaseEstimator):
     def kinds_(self) -> dict[str, str]:
         """The used columns and their kinds."""
         check_is_fitted(self)
-        return {plan["column"]: plan["kind"] for plan in self.plan_}
+        # A style reads text, whatever that stands for.
+        return {p["column"]: "text" if "style" in p else p["kind"] for p in self.plan_}
 
     def transform(self, X: Any) -> NDArray[np.float32]:
         """Turn rows of a table with the columns seen at fit into float32 rows.
@@ -210,9 +254,43 @@ class TableInput(TransformerMixin, BaseEstimator):
         known = {entry["column"] for entry in self.report_}
         return [name for name in names if str(name) not in known]
 
-    def _decide(self, name: str, column: Any, named: bool) -> tuple[dict[str, Any], dict | None]:
+    def _list_asked(self) -> dict[str, str]:
+        """Return what each column is asked to be; refuse two things at once."""
+        by_name: dict[str, str] = dict.fromkeys(as_texts(self.categorical), "category")
+        for asked in (*ASKED, "drop"):
+            for name in as_texts(getattr(self, asked)):
+                if by_name.get(name, asked) != asked:
+                    # Since `drop` came first: to leave out codes is to leave out a column.
+                    if asked == "drop" and name in as_texts(self.categorical):
+                        continue
+                    raise ValueError(
+                        f"Column {name!r} is named in both {by_name[name]} and {asked} "
+                        f"(--{by_name[name]}, --{asked}); it can be one of them."
+                    )
+                by_name[name] = asked
+        return {name: asked for name, asked in by_name.items() if asked != "drop"}
+
+    def _look(self, name: str, column: Any, asked: str | None, named: bool) -> Found:
+        """Return what a column stands for: what it looks like, or what it is asked to be."""
+        order = None if self.date_order is None else ORDERS[self.date_order]
+        if name in as_texts(self.drop):
+            return Found(find_kind(column), None, "")
+        if asked in ("category", "text"):
+            return Found("other" if find_kind(column) == "other" else "text", None, "")
+        found = look_at(column, order)
+        if asked is not None:
+            return _insist(asked, name, column, found, order)
+        if found.kind == "number" and found.style is None and named:
+            numbers = as_numbers(column, "number", name)
+            if (style := find_epoch(name, numbers, asked=False)) is not None:
+                return Found("date", style, say_dates(style))
+        return found
+
+    def _decide(
+        self, name: str, column: Any, found: Found, asked: str | None, named: bool
+    ) -> tuple[dict[str, Any], dict | None]:
         """Return what to say of a column, and how to turn it into features if it is used."""
-        content = read_content(column, self._find_kind(name, column), name)
+        content = read_content(column, found, name)
         entry = {
             "column": name,
             "kind": content.kind,
@@ -220,25 +298,28 @@ class TableInput(TransformerMixin, BaseEstimator):
             "features": [],
             "missing": content.missing,
             "distinct": content.distinct,
+            "read_as": found.said,
+            "kept_by": None,
         }
-        if reason := self._explain_omission(name, content, len(column), named):
-            hint = hint_at_numbers(content.texts) if content.kind == "text" else ""
-            return entry | {"note": reason + hint}, None
-        plan, note = make_plan(content, len(column), self.max_categories)
+        if reason := self._explain_omission(name, content, asked):
+            return entry | {"note": reason}, None
+        is_unique = _is_unique(content, len(column))
+        is_text = content.kind == "text" and is_unique and shares_words(content.texts)
+        if asked is None and named and is_unique and name not in as_texts(self.keep):
+            reason = None if is_text else _explain_id(name, content)
+            if reason is not None:
+                kept_by = "category" if content.kind == "text" else content.kind
+                return entry | {"note": reason, "kept_by": kept_by}, None
+        as_words = asked == "text" or (asked is None and is_text)
+        plan, note = make_plan(content, len(column), self.max_categories, as_words=as_words)
+        if found.said:
+            note = f"{found.said}: {note}"
         if not plan["endings"]:
             return entry | {"note": note}, None
         return entry | {"used": True, "note": note}, plan
 
-    def _find_kind(self, name: str, column: Any) -> str:
-        if name in as_texts(self.categorical):
-            return "text"
-        kind = find_kind(column)
-        return "date" if kind == "text" and holds_dates(column) else kind
-
-    def _explain_omission(
-        self, name: str, content: Content, n_rows: int, named: bool
-    ) -> str | None:
-        """Return a reason to leave a column out, if there is one."""
+    def _explain_omission(self, name: str, content: Content, asked: str | None) -> str | None:
+        """Return why a column cannot be used, if so."""
         if content.kind == "other":
             return "neither numbers, booleans, text nor dates"
         if name in as_texts(self.drop):
@@ -247,15 +328,6 @@ class TableInput(TransformerMixin, BaseEstimator):
             return "all values are missing"
         if content.distinct == 1 and content.missing == 0:
             return "constant"
-        if not named or name in as_texts(self.keep):
-            return None
-        n_present = round(n_rows * (1 - content.missing))
-        if n_present < ROWS_TO_SEE_AN_ID or content.distinct < n_present:
-            return None
-        if content.kind == "text" and name not in as_texts(self.categorical):
-            return "looks like an id: another text in every row"
-        if content.kind == "number":
-            return _explain_id(name, content.numbers[~np.isnan(content.numbers)])
         return None
 
     def __sklearn_tags__(self) -> Any:
@@ -267,9 +339,40 @@ class TableInput(TransformerMixin, BaseEstimator):
         return tags
 
 
-def _explain_id(name: str, numbers: NDArray[np.float64]) -> str | None:
-    """Return why numbers that all differ look like an id, if they do."""
-    if not (numbers == np.floor(numbers)).all():
+def _insist(asked: str, name: str, column: Any, found: Found, order: str | None) -> Found:
+    """Read a column as the numbers or dates that it is asked to be, or say that it has none."""
+    kind = find_kind(column)
+    if found.kind == asked and found.style is None:
+        return found
+    if asked == "number" and kind in ("number", "boolean"):
+        return Found("number", None, "")
+    if asked == "date" and kind == "number":
+        style = find_epoch(name, as_numbers(column, "number", name), asked=True)
+        if style is not None:
+            return Found("date", style, say_dates(style))
+    if kind == "text" and (insisted := insist(asked, *count_texts(column), order)) is not None:
+        return insisted
+    first = column[column.notna()].iloc[:1].tolist()
+    came = f"such as {first[0]!r}" if first else "only gaps"
+    what = {"number": "a number", "date": "a date"}[asked]
+    raise ValueError(
+        f"{asked}=: no cell of column {name!r} can be read as {what} ({came}); leave it out of "
+        f"{asked} (--{asked})."
+    )
+
+
+def _is_unique(content: Content, n_rows: int) -> bool:
+    """Whether every row has another value, and there are enough to tell."""
+    n_present = round(n_rows * (1 - content.missing))
+    return n_present >= ROWS_TO_SEE_AN_ID and content.distinct >= n_present
+
+
+def _explain_id(name: str, content: Content) -> str | None:
+    """Return why values that all differ look like an id, if they do."""
+    if content.kind == "text":
+        return "looks like an id: another text in every row"
+    numbers = content.numbers[~np.isnan(content.numbers)]
+    if content.kind != "number" or not (numbers == np.floor(numbers)).all():
         return None
     if np.ptp(numbers) == len(numbers) - 1:
         return "looks like an id: consecutive whole numbers"

@@ -1,18 +1,28 @@
 """What kind of values a column holds, and the values as arrays."""
 
 import re
+from collections.abc import Mapping
+from datetime import date, time
+from decimal import Decimal
+from numbers import Number
 from typing import Any, NamedTuple, NoReturn
 
 import numpy as np
 from numpy.typing import NDArray
+
+from mixpul.tables._dates import read_stamps
+from mixpul.tables._numerals import PLAIN
+from mixpul.tables._recognising import Found, read_texts, recognise
+from mixpul.tables._words import TRUE_FALSE, is_gap
 
 __all__ = [
     "Content",
     "as_days",
     "as_numbers",
     "code_categories",
+    "count_texts",
     "find_kind",
-    "holds_dates",
+    "look_at",
     "normalise_category",
     "read_content",
 ]
@@ -25,10 +35,11 @@ class Content(NamedTuple):
     """The values of a column as its kind has them, and how many there are.
 
     Text has the number of rows (`counts`) of each of its `texts`; other kinds have `numbers`, NaN
-    where there is none.
+    where there is none. Where text stands for a number or a date, `style` says how it is read.
     """
 
     kind: str
+    style: dict[str, Any] | None
     missing: float
     distinct: int
     numbers: NDArray[np.float64]
@@ -51,24 +62,53 @@ def find_kind(column: Any) -> str:
     by_values = {"string": "text", "boolean": "boolean", "empty": "text", "mixed-integer": "text"}
     by_values |= dict.fromkeys(["integer", "floating", "mixed-integer-float", "decimal"], "number")
     by_values |= dict.fromkeys(["datetime64", "datetime", "date"], "date")
+    by_values["time"] = "text"  # what pyarrow makes of 01:30:00
+    if inferred == "mixed" and column.dropna().map(_is_cell).all():  # as sheets have them
+        return "text"
     return by_values.get(inferred, "other")
 
 
-def read_content(column: Any, kind: str, name: str) -> Content:
-    """Read a column as what its kind says."""
+def _is_cell(value: Any) -> bool:
+    return isinstance(value, str | Number | Decimal | date | time | np.bool_)
+
+
+def look_at(column: Any, order: str | None = None) -> Found:
+    """Return the kind of a column, and how its text is read if it stands for something else.
+
+    `order` is 'dmy' or 'mdy' where a user says how dates are written.
+    """
+    import pandas as pd
+
+    kind = find_kind(column)
+    # Who stores categories as such means them.
+    if kind != "text" or isinstance(column.dtype, pd.CategoricalDtype):
+        return Found(kind, None, "")
+    return (
+        Found("date", None, "") if holds_dates(column) else recognise(*count_texts(column), order)
+    )
+
+
+def count_texts(column: Any) -> tuple[list[str], NDArray[np.intp]]:
+    """Return the texts of a column, and how many rows have each."""
+    codes, texts = code_categories(column)
+    # Categories may be there without a row of them.
+    return texts, np.bincount(codes[codes >= 0], minlength=len(texts))
+
+
+def read_content(column: Any, found: Found, name: str) -> Content:
+    """Read a column as what was found."""
     nothing: NDArray[Any] = np.empty(0)
+    kind, style, _ = found
     if kind == "other":
-        return Content(kind, float(column.isna().mean()), 0, nothing, nothing, [])
+        return Content(kind, None, float(column.isna().mean()), 0, nothing, nothing, [])
     if kind == "text":
-        codes, texts = code_categories(column)
-        # Categories may be there without a row of them.
-        counts = np.bincount(codes[codes >= 0], minlength=len(texts))
-        distinct = int((counts > 0).sum())
-        return Content(kind, float(column.isna().mean()), distinct, nothing, counts, texts)
-    numbers = as_numbers(column, kind, name)
+        texts, counts = count_texts(column)
+        missing, distinct = float(column.isna().mean()), int((counts > 0).sum())
+        return Content(kind, None, missing, distinct, nothing, counts, texts)
+    numbers = as_numbers(column, kind, name, style)
     is_missing = np.isnan(numbers)
     distinct = len(np.unique(numbers[~is_missing]))
-    return Content(kind, float(is_missing.mean()), distinct, numbers, nothing, [])
+    return Content(kind, style, float(is_missing.mean()), distinct, numbers, nothing, [])
 
 
 def holds_dates(column: Any) -> bool:
@@ -82,53 +122,77 @@ def holds_dates(column: Any) -> bool:
     return bool(pd.to_datetime(texts, format="ISO8601", utc=True, errors="coerce").notna().all())
 
 
-def as_numbers(column: Any, kind: str, name: str) -> NDArray[np.float64]:
+def as_numbers(
+    column: Any, kind: str, name: str, style: Mapping[str, Any] | None = None
+) -> NDArray[np.float64]:
     """Return values as float64, NaN where there is none; dates as days since 1970.
 
-    Text is read as what the kind asks for; the first value that cannot be read so is named.
+    Text is read in the `style` that was found at fit, or as what the kind asks for; the first value
+    that cannot be read so is named.
     """
-    import pandas as pd
-
     if kind == "date":
-        return as_days(column, name)
+        return as_days(column, name, style)
     kind_here = find_kind(column)
     if kind_here in {"date", "other"} and column.notna().any():
         _refuse_value(name, kind, column[column.notna()].iloc[0])
     if getattr(column.dtype, "kind", "O") == "m":
         return column.dt.total_seconds().to_numpy(np.float64, na_value=np.nan)
-    if kind_here != "text":
-        return column.to_numpy(np.float64, na_value=np.nan)
-    words = {"true": 1.0, "false": 0.0} if kind == "boolean" else {}
-    values = column.astype(object)
-    numbers = pd.to_numeric(values, errors="coerce")
-    if words:
-        numbers = numbers.fillna(values.astype(str).str.lower().map(words))
-    bad = (numbers.isna() & values.notna()).to_numpy()
-    if bad.any():
-        _refuse_value(name, kind, values.iloc[int(bad.argmax())])
-    return numbers.to_numpy(np.float64, na_value=np.nan)
+    if kind_here == "text":
+        return _read_column(column, kind, name, style or _choose_plain(kind))
+    # A bare number among lengths of time is a number of their unit.
+    unit = 1.0 if style is None else style.get("bare") or 1.0
+    try:
+        return column.to_numpy(np.float64, na_value=np.nan) * unit
+    except OverflowError:  # a whole number beyond 1e308
+        return _read_column(column, kind, name, PLAIN) * unit
 
 
-def as_days(column: Any, name: str) -> NDArray[np.float64]:
+def _choose_plain(kind: str) -> Mapping[str, Any]:
+    return TRUE_FALSE if kind == "boolean" else PLAIN
+
+
+def _read_column(
+    column: Any, kind: str, name: str, style: Mapping[str, Any]
+) -> NDArray[np.float64]:
+    """Read text in a style; refuse what is neither value nor gap, unless such was there at fit."""
+    codes, texts = code_categories(column)
+    values, is_bad = read_texts(texts, style)
+    if is_bad.any() and not style.get("lenient"):
+        bad = np.append(is_bad, False)[codes]  # the last entry is that of code -1, a gap
+        if bad.any():
+            _refuse_value(name, kind, column.iloc[int(bad.argmax())])
+    return np.append(values, np.nan)[codes]
+
+
+def as_days(column: Any, name: str, style: Mapping[str, Any] | None = None) -> NDArray[np.float64]:
     """Return dates as days since 1970 in UTC, NaN where there is none."""
-    import pandas as pd
-
     kind_here = find_kind(column)
+    if kind_here == "number" and style is not None and style["as"] in ("epoch", "compact"):
+        return read_stamps(column.to_numpy(np.float64, na_value=np.nan), style)
     if kind_here not in {"date", "text"}:
         if column.isna().all():
             return np.full(len(column), np.nan)
         _refuse_value(name, "date", column[column.notna()].iloc[0])
     if getattr(column.dtype, "kind", "O") != "M":
-        parsed = pd.to_datetime(column.astype(object), format="ISO8601", utc=True, errors="coerce")
-        bad = (parsed.isna() & column.notna()).to_numpy()
-        if bad.any():
-            _refuse_value(name, "date", column.iloc[int(bad.argmax())])
-        column = parsed
+        if style is not None and kind_here == "text":
+            return _read_column(column, "date", name, style)
+        column = _read_iso(column, name)
     if column.dt.tz is not None:
         column = column.dt.tz_convert("UTC").dt.tz_localize(None)
     # Not nanoseconds: those end in the year 2262.
     times = column.to_numpy().astype("datetime64[us]")
     return np.where(np.isnat(times), np.nan, times.astype(np.int64) / MICROSECONDS_OF_A_DAY)
+
+
+def _read_iso(column: Any, name: str) -> Any:
+    """Read dates of ISO 8601."""
+    import pandas as pd
+
+    parsed = pd.to_datetime(column.astype(object), format="ISO8601", utc=True, errors="coerce")
+    for k in np.flatnonzero((parsed.isna() & column.notna()).to_numpy()):
+        if not is_gap(str(column.iloc[k])):
+            _refuse_value(name, "date", column.iloc[k])
+    return parsed
 
 
 def _refuse_value(name: str, kind: str, value: Any) -> NoReturn:

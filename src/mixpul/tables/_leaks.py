@@ -9,7 +9,8 @@ from scipy.stats import binom
 
 from mixpul._util.validation import split_labels
 from mixpul.metrics.ranking import pu_auc
-from mixpul.tables._kinds import as_numbers, code_categories, find_kind
+from mixpul.tables._kinds import as_numbers, code_categories, look_at
+from mixpul.tables._recognising import Found
 from mixpul.tables.frames import as_frame
 
 __all__ = ["Leak", "Pattern", "leaks"]
@@ -119,12 +120,16 @@ def leaks(X: Any, is_positive: ArrayLike) -> list[Leak]:
     _, positive = split_labels(is_positive)
     n_labeled, n_unlabeled = int(positive.sum()), int((~positive).sum())
     columns = [frame.iloc[:, j] for j in range(len(frame.columns))]
-    patterns = [list(_list_patterns(column, positive)) for column in columns]
+    found_as = [look_at(column) for column in columns]
+    patterns = [
+        list(_list_patterns(column, kind, positive))
+        for column, kind in zip(columns, found_as, strict=True)
+    ]
     # Scans have tried one threshold per labeled row, and any of them could have been named.
     n_tried = sum(n for one in patterns for _, n in one)
     found = []
-    for column, own in zip(columns, patterns, strict=True):
-        auc = _measure_separation(column, positive)
+    for column, kind, own in zip(columns, found_as, patterns, strict=True):
+        auc = _measure_separation(column, kind, positive)
         pattern = _choose_pattern([p for p, _ in own], n_labeled, n_tried)
         if auc > SUSPICIOUS_AUC or pattern is not None:
             found.append(Leak(str(column.name), auc, pattern, n_labeled, n_unlabeled))
@@ -150,20 +155,23 @@ def _test_honest(pattern: Pattern) -> float:
     return float(binom.sf(pattern.n_labeled - 1, n_rows, MOST_LABELED))
 
 
-def _list_patterns(column: Any, is_positive: NDArray[np.bool_]) -> Iterator[tuple[Pattern, int]]:
+def _list_patterns(
+    column: Any, found: Found, is_positive: NDArray[np.bool_]
+) -> Iterator[tuple[Pattern, int]]:
     """Yield patterns of a column, each with how many were tried to find it."""
-    missing = column.isna().to_numpy()
+    kind, style, _ = found
+    is_read = kind not in ("text", "other")
+    numbers = as_numbers(column, kind, str(column.name), style) if is_read else np.empty(0)
+    missing = np.isnan(numbers) if is_read else column.isna().to_numpy()
     if missing.any():
         yield _count("is filled in", ~missing, is_positive), 1
         yield _count("is missing", missing, is_positive), 1
-    kind = find_kind(column)
     if kind == "other":
         return
     if kind == "text":
         codes, texts = code_categories(column)
         yield from _count_values(codes, [f"is {text!r}" for text in texts], is_positive)
         return
-    numbers = as_numbers(column, kind, str(column.name))
     values, codes = np.unique(numbers, return_inverse=True)
     codes = np.where(np.isnan(numbers), -1, codes)
     texts = [_write_number(value, kind) for value in values]
@@ -222,15 +230,16 @@ def _write_number(value: float, kind: str) -> str:
     return f"{value:g}"
 
 
-def _measure_separation(column: Any, is_positive: NDArray[np.bool_]) -> float:
+def _measure_separation(column: Any, found: Found, is_positive: NDArray[np.bool_]) -> float:
     """Return the highest PU-AUC of this column in one of several readings."""
-    kind = find_kind(column)
+    kind, style, _ = found
     aucs = [pu_auc(is_positive, column.isna().to_numpy().astype(float))]
     if kind == "text":
         aucs.append(_rank_by_code(code_categories(column)[0], is_positive))
     elif kind != "other":
-        values = as_numbers(column, kind, str(column.name))
+        values = as_numbers(column, kind, str(column.name), style)
         missing = np.isnan(values)
+        aucs.append(pu_auc(is_positive, missing.astype(float)))
         if not missing.all():
             # A gap may rank below all values, or above them.
             aucs += [

@@ -4,8 +4,8 @@ import os
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NoReturn
 
-from mixpul._util.errors import TableError
-from mixpul.tables._cells import Chunk, read_cells, stream_cells
+from mixpul._util.errors import EmptyTable, TableError
+from mixpul.tables._cells import Chunk, join_types, read_cells, stream_cells
 from mixpul.tables._csv import CSVStyle, read_csv, stream_csv
 from mixpul.tables._databases import read_sqlite, stream_duckdb
 from mixpul.tables._excel import read_excel
@@ -13,8 +13,9 @@ from mixpul.tables._explaining import explain_errors
 from mixpul.tables._json_lines import read_json_lines
 from mixpul.tables.formats import find_format, split_place
 from mixpul.tables.frames import from_arrow, import_tables
-from mixpul.tables.names import choose_columns
+from mixpul.tables.names import check_present, choose_columns
 from mixpul.tables.opening import open_bytes, show_name
+from mixpul.tables.parts import Part, find_partition_types, find_parts
 
 __all__ = ["ROWS_PER_BATCH", "read_table", "stream_table"]
 
@@ -23,7 +24,7 @@ ROWS_PER_BATCH = 65_536
 
 
 def read_table(
-    path: str | os.PathLike,
+    path: str | os.PathLike | Sequence[str | os.PathLike],
     *,
     kinds: Mapping[str, str] | None = None,
     delimiter: str | None = None,
@@ -38,7 +39,8 @@ def read_table(
 
     Parameters
     ----------
-    path : str or path-like
+    path : str, path-like, or a sequence of them
+        A file; or many: a list, a folder, or a glob. Folders such as day=2026-01-01 are columns.
         '-' is standard input, as CSV; so is what comes through a named pipe. A sheet is named as
         'file.xlsx::Sheet', a table of a database as 'file.db::table', and a query as
         'file.db::SELECT ...'. A URL such as 's3://bucket/table.parquet' is opened through fsspec.
@@ -70,26 +72,20 @@ def read_table(
     0   Ada  36.0
     1  Alan   NaN
     """
-    pa = import_tables()
+    import_tables()
     style = CSVStyle.make(delimiter, encoding, decimal, missing)
-    name, place = split_place(os.fspath(path))
-    form, compression = find_format(name)
-    with explain_errors(name, form):
-        if form == "CSV":
-            table = read_csv(name, compression, style, kinds)
-        elif form in ("Parquet", "Feather", "DuckDB"):
-            batches = list(_stream_typed(name, place, form, kinds))
-            table = pa.Table.from_batches(batches) if batches else None
-        else:
-            chunks = _stream_chunks(name, place, form, compression, style)
-            table = read_cells(chunks, kinds, style, name)
+    parts = find_parts(path)
+    if len(parts) == 1 and not parts[0].columns:
+        table = _read_part(parts[0].name, style, kinds)
+    else:
+        table = _join_parts(parts, style, kinds)
     if table is None or not table.num_rows:
-        _refuse_empty(name)
+        _refuse_empty(parts[0].name)
     return from_arrow(table, views=False)
 
 
 def stream_table(
-    path: str | os.PathLike,
+    path: str | os.PathLike | Sequence[str | os.PathLike],
     *,
     kinds: Mapping[str, str] | None = None,
     delimiter: str | None = None,
@@ -117,22 +113,126 @@ def stream_table(
     """
     import_tables()
     style = CSVStyle.make(delimiter, encoding, decimal, missing)
-    name, place = split_place(os.fspath(path))
-    form, compression = find_format(name)
+    parts = find_parts(path)
+    types = find_partition_types(parts)
     n_rows = 0
-    with explain_errors(name, form):
-        if form == "CSV":
-            batches = stream_csv(name, compression, style, kinds)
-        elif form in ("Parquet", "Feather", "DuckDB"):
-            batches = _stream_typed(name, place, form, kinds)
-        else:
-            chunks = _stream_chunks(name, place, form, compression, style)
-            batches = stream_cells(chunks, kinds, style, name)
-        for batch in batches:
+    for part in parts:
+        for batch in _stream_part(part, types, style, kinds):
             n_rows += batch.num_rows
             yield batch
     if not n_rows:
-        _refuse_empty(name)
+        _refuse_empty(parts[0].name)
+
+
+def _stream_part(
+    part: Part, types: Mapping[str, Any], style: CSVStyle, kinds: Mapping[str, str] | None
+) -> Iterator[Any]:
+    """Yield the record batches of a file, with the columns that its folders tell."""
+    name, place = split_place(part.name)
+    form, compression = find_format(name)
+    own = _leave_out(kinds, part.columns)
+    with explain_errors(name, form):
+        if form == "CSV":
+            batches = stream_csv(name, compression, style, own)
+        elif form in ("Parquet", "Feather", "DuckDB"):
+            batches = _stream_typed(name, place, form, own)
+        else:
+            chunks = _stream_chunks(name, place, form, compression, style)
+            batches = stream_cells(chunks, own, style, name)
+        for batch in batches:
+            yield _add_columns(batch, part, types, kinds) if part.columns else batch
+
+
+def _leave_out(
+    kinds: Mapping[str, str] | None, columns: Mapping[str, Any]
+) -> Mapping[str, str] | None:
+    if kinds is None or not columns:
+        return kinds
+    own = {name: kind for name, kind in kinds.items() if name not in columns}
+    # To count the rows of a file of which no column is wanted, all are read.
+    return own or None
+
+
+def _add_columns(
+    batch: Any, part: Part, types: Mapping[str, Any], kinds: Mapping[str, str] | None
+) -> Any:
+    """Add what the folders of a part say; a column of the file itself comes first."""
+    import pyarrow as pa
+
+    for key, value in part.columns.items():
+        if key in batch.schema.names or (kinds is not None and key not in kinds):
+            continue
+        values = pa.repeat(pa.scalar(value, pa.string()), batch.num_rows).cast(types[key])
+        batch = batch.append_column(key, values)
+    return batch if kinds is None else batch.select([str(name) for name in kinds])
+
+
+def _read_part(name: str, style: CSVStyle, kinds: Mapping[str, str] | None) -> Any:
+    """Return the table of one file; None if it has no rows."""
+    import pyarrow as pa
+
+    name, place = split_place(name)
+    form, compression = find_format(name)
+    with explain_errors(name, form):
+        if form == "CSV":
+            return read_csv(name, compression, style, kinds)
+        if form in ("Parquet", "Feather", "DuckDB"):
+            batches = list(_stream_typed(name, place, form, kinds))
+            return pa.Table.from_batches(batches) if batches else None
+        chunks = _stream_chunks(name, place, form, compression, style)
+        return read_cells(chunks, kinds, style, name)
+
+
+def _join_parts(parts: list[Part], style: CSVStyle, kinds: Mapping[str, str] | None) -> Any:
+    """Return the rows of all parts, their columns in the order of the first, of types that fit."""
+    import pyarrow as pa
+
+    types = find_partition_types(parts)
+    tables: list[tuple[Part, Any]] = []
+    for part in parts:
+        table = _read_part(part.name, style, _leave_out(kinds, part.columns))
+        if table is not None and table.num_rows:
+            tables.append((part, _add_columns(table, part, types, kinds)))
+    if not tables:
+        return None
+    first = tables[0][1].column_names
+    for part, table in tables[1:]:
+        check_present(first, table.column_names, show_name(part.name))
+        check_present(table.column_names, first, show_name(tables[0][0].name))
+    joined = {}
+    for column in first:
+        arrays = [table.column(column) for _, table in tables]
+        unified = _unify(column, arrays, [part for part, _ in tables], style)
+        joined[column] = pa.chunked_array([chunk for array in unified for chunk in array.chunks])
+    return pa.table(joined)
+
+
+def _unify(column: str, arrays: list[Any], parts: list[Part], style: CSVStyle) -> list[Any]:
+    """Return the column of all parts in one type; cells of CSV files are read as text for it."""
+    import pyarrow as pa
+
+    plain = [
+        array.cast(array.type.value_type) if pa.types.is_dictionary(array.type) else array
+        for array in arrays
+    ]
+    found = list(dict.fromkeys(array.type for array in plain))
+    if len(found) == 1:
+        return plain
+    wanted = join_types(set(found))
+    if wanted is None:
+        wanted = pa.string()
+        for k, (array, part) in enumerate(zip(plain, parts, strict=True)):
+            if array.type == wanted or pa.types.is_null(array.type):
+                continue
+            if find_format(split_place(part.name)[0])[0] != "CSV" or column in part.columns:
+                others = next(t for t in found if t != array.type)
+                raise TableError(
+                    f"Column {column!r} of {show_name(part.name, first=False)} holds {array.type}, "
+                    f"but {others} in other parts; write it with one type everywhere."
+                )
+            # What looks like a number there may have zeros in front.
+            plain[k] = _read_part(part.name, style, {column: "text"}).column(column)
+    return [array.cast(wanted, safe=False) for array in plain]
 
 
 def _stream_chunks(
@@ -183,6 +283,6 @@ def _stream_feather(file: Any, name: str, kinds: Mapping[str, str] | None) -> It
 
 
 def _refuse_empty(name: str) -> NoReturn:
-    raise TableError(
+    raise EmptyTable(
         f"{show_name(name)} has no rows; a table to learn from or to score needs some."
     )

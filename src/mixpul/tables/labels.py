@@ -52,8 +52,8 @@ def split_label(
     ----------
     table : pandas.DataFrame
     label : str
-        Name of the column with the PU labels, two values. Names are compared as text: ``"1"`` also
-        finds a column named 1.
+        Name of the column with the PU labels: two values, or more if `positive` is named. Names are
+        compared as text: ``"1"`` also finds a column named 1.
     positive : optional
         The value that means labeled positive, as a value or as text (``"1"`` finds 1). By default
         1 (of 0 and 1, or of -1 and 1), True, or one of words such as yes and no. Of other values it
@@ -86,13 +86,23 @@ def split_label(
     # Of the other rows: the value of negatives is not one of the two.
     is_missing = column.isna().to_numpy()[~is_negative]
     values = list(column[~is_negative][~is_missing].unique())
-    _check_two(where, values, is_missing, missing_is_unlabeled)
+    _check_two(where, values, is_missing, missing_is_unlabeled, positive is not None)
     if len(values) == 1 and positive is None:
         positive_value = values[0]
     else:
         positive_value = find_positive(where, values, positive)
     # In nullable types a missing label compares as missing, not as different.
     is_positive = (column == positive_value).fillna(False).to_numpy(dtype=bool)
+    if len(values) > 2:
+        others = [_show(value) for value in values if value != positive_value]
+        more = f" and {len(others) - 3} more values" if len(others) > 3 else ""
+        warnings.warn(
+            f"{where} has {len(values)} values; rows with {', '.join(others[:3])}{more} count as "
+            "unlabeled. If one of them means verified negative, name it with negative= "
+            "(--negative).",
+            UserWarning,
+            stacklevel=2,
+        )
     if is_positive.sum() < LEAST_FOR_STEADY_RESULTS:
         warnings.warn(
             f"{where} has {is_positive.sum()} labeled positives; results will depend on "
@@ -147,11 +157,18 @@ def _match_negatives(where: str, column: Any, negative: Any) -> NDArray[np.bool_
 
 
 def _check_two(
-    where: str, values: list, is_missing: NDArray[np.bool_], missing_is_unlabeled: bool
+    where: str,
+    values: list,
+    is_missing: NDArray[np.bool_],
+    missing_is_unlabeled: bool,
+    is_named: bool,
 ) -> None:
-    """Refuse labels that are not two values, or one value and gaps that mean unlabeled."""
+    """Refuse labels that are not two values, or one value and gaps that mean unlabeled.
+
+    If the positive value is named, all others mean unlabeled, however many there are.
+    """
     n_rows, has_gaps = len(is_missing), bool(is_missing.any())
-    if not values or len(values) > 2:
+    if not values or (len(values) > 2 and not is_named):
         raise ValueError(_explain_not_two(where, values, n_rows, has_gaps))
     if has_gaps and not missing_is_unlabeled:
         raise ValueError(
@@ -159,7 +176,7 @@ def _check_two(
             "unlabeled, say so with missing_is_unlabeled (--missing-is-unlabeled), or remove "
             "these rows."
         )
-    if len(values) + has_gaps != 2:
+    if len(values) + has_gaps < 2:
         raise ValueError(_explain_not_two(where, values, n_rows, has_gaps))
 
 
@@ -175,9 +192,9 @@ def _explain_not_two(where: str, values: list, n_rows: int, has_gaps: bool) -> s
         )
     gaps = " and gaps" if has_gaps else ""
     return (
-        f"{where} has {len(values)} values{gaps} ({shown}); PU labels are two, labeled positive "
-        "and unlabeled: make a column that says which rows are known positives, or name a third "
-        "value that means verified negative with negative= (--negative)."
+        f"{where} has {len(values)} values{gaps} ({shown}); say which one means labeled positive "
+        "with positive= (--positive), then all others mean unlabeled, and name one that means "
+        "verified negative with negative= (--negative)."
     )
 
 
@@ -185,7 +202,7 @@ def find_positive(
     where: str, values: list, positive: Any, option: str = "positive= (--positive)"
 ) -> Any:
     """Return the value that means positive: the one named, 1, True, or a word such as yes."""
-    shown = " and ".join(map(_show, values))
+    shown = " and ".join(map(_show, values[:5])) + (" and others" if len(values) > 5 else "")
     plural = "s" if len(values) > 1 else ""
     if positive is not None:
         matches = [value for value in values if means(value, positive)]

@@ -1,5 +1,6 @@
 """Where a table is: a file, a stream, or a URL."""
 
+import os
 import sys
 from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
@@ -10,8 +11,10 @@ from mixpul._util.errors import MissingTable, TableError
 __all__ = ["find_file_system", "is_remote", "is_stream", "open_bytes", "show_name"]
 
 
-def is_stream(name: str) -> bool:
-    """Whether it can be read only once, as standard input or a named pipe."""
+def is_stream(name: Any) -> bool:
+    """Whether it can be read only once, as standard input or a named pipe; a list cannot."""
+    if not isinstance(name, str | os.PathLike):
+        return False
     return name == "-" or Path(name).is_fifo()
 
 

@@ -1,5 +1,8 @@
 """How a column becomes features: a plan is made at fit, and `FILLERS` carry it out."""
 
+import re
+from collections import Counter
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -12,8 +15,18 @@ from mixpul.tables._kinds import (
     code_categories,
     normalise_category,
 )
+from mixpul.tables._ngrams import embed_texts, plan_embedding, read_embedding
 
-__all__ = ["FILLERS", "MISSING", "hint_at_numbers", "make_plan"]
+__all__ = [
+    "CYCLES",
+    "FILLERS",
+    "MISSING",
+    "as_numbers",
+    "make_plan",
+    "normalise_category",
+    "read_embedding",
+    "shares_words",
+]
 
 Plan = dict[str, Any]
 
@@ -24,20 +37,38 @@ HEAVY_TAIL = 10.0
 REACH = 3.0
 # A category in fewer rows than this joins the others (in fewer than 1 % if there are few rows).
 ROWS_OF_A_CATEGORY = 10
-# Text is free text if all categories worth a column together cover less than this share of it.
-LEAST_COVER = 0.1
+# Where the categories worth a column together cover less than this share of the rows, texts also
+# become numbers by their words and letters. If they cover hardly anything, they get no columns.
+MUCH_COVER, LEAST_COVER = 0.9, 0.1
+LEAST_RARE = 10  # so many others make it worth while
+# Numbers that a category and a free text become.
+N_OF_CATEGORY, N_OF_TEXT = 4, 8
+# Categories whose number of rows is kept.
+MOST_COUNTED = 2_000
+# Beyond this, squares would not be finite; larger numbers are taken for it.
+LARGEST = 1e150
+# Words of so many letters, in more than one row but not in nearly all, tell text from ids.
+WORD = re.compile(r"[^\W\d_]{3,}")
+LEAST_SHARED_WORDS, MOST_COMMON = 3, 0.95
 
 CYCLES = {"day": 1.0, "week": 7.0, "year": 365.2425}  # in days
 MISSING = "=(missing)"
 
 
-def make_plan(content: Content, n_rows: int, max_categories: int) -> tuple[Plan, str]:
-    """Decide how a column becomes features, and say it; a plan without `endings` makes none."""
+def make_plan(
+    content: Content, n_rows: int, max_categories: int, *, as_words: bool = False
+) -> tuple[Plan, str]:
+    """Decide how a column becomes features, and say it; a plan without `endings` makes none.
+
+    With `as_words` a text is no category: only its words and letters count.
+    """
     kind = content.kind
     if content.distinct == 1:  # and gaps: whether there is a value is all it tells
         plan: Plan = {"kind": kind, "endings": [MISSING], "marked": True, "only_mark": True}
-        return plan, "one value only; used as missing or not"
-    if kind == "text":
+        return plan | _keep_style(content), "one value only; used as missing or not"
+    if kind == "text" and as_words:
+        plan, note = _plan_words(content.counts, content.texts, N_OF_TEXT)
+    elif kind == "text":
         plan, note = _plan_text(content.counts, content.texts, n_rows, max_categories)
     elif kind == "date":
         plan, note = _plan_dates(content.numbers, content.distinct)
@@ -49,7 +80,13 @@ def make_plan(content: Content, n_rows: int, max_categories: int) -> tuple[Plan,
     if marked and plan["endings"]:
         plan["endings"].append(MISSING)
         note += ", missing values marked" if kind == "text" else ", gaps filled and marked"
-    return {"kind": kind, "marked": marked, "only_mark": False, **plan}, note
+    whole = {"kind": kind, "marked": marked, "only_mark": False, **plan}
+    return whole | _keep_style(content), note
+
+
+def _keep_style(content: Content) -> Plan:
+    # Plans of columns that need none are as they were before there were styles.
+    return {} if content.style is None else {"style": content.style}
 
 
 # -- numbers --------------------------------------------------------------------------------
@@ -60,6 +97,8 @@ def _plan_numbers(values: NDArray[np.float64], n_distinct: int) -> tuple[Plan, s
     finite = values[np.isfinite(values)]
     if not len(finite):
         return {"endings": []}, "no finite values"
+    n_beyond = int((np.abs(finite) > LARGEST).sum())
+    finite = np.clip(finite, -LARGEST, LARGEST)
     plan: Plan = {"endings": [""], "bend": None}
     # Two values stay two values, however they are bent.
     if n_distinct > 2 and _is_heavy(finite):
@@ -73,7 +112,8 @@ def _plan_numbers(values: NDArray[np.float64], n_distinct: int) -> tuple[Plan, s
     plan["mean"], plan["scale"] = float(clipped.mean()), float(clipped.std()) or 1.0
     # On the bent scale, because gaps are filled after bending.
     plan["fill"] = float(middle)
-    return plan, "standardised" + (" on a logarithmic scale (heavy tails)" if plan["bend"] else "")
+    note = "standardised" + (" on a logarithmic scale (heavy tails)" if plan["bend"] else "")
+    return plan, note + (f", {n_beyond:,} beyond 1e150 taken for it" if n_beyond else "")
 
 
 def _find_bend(values: NDArray[np.float64]) -> list[float]:
@@ -99,8 +139,11 @@ def _bend(values: NDArray[np.float64], bend: list[float] | None) -> NDArray[np.f
     if bend is None:
         return values.copy()
     centre, spread = bend
-    bent = values - centre
-    bent /= spread
+    bent = np.clip(values, -LARGEST, LARGEST)
+    with np.errstate(over="ignore"):  # a spread may be tiny; then it is far out, too
+        bent -= centre
+        bent /= spread
+    np.clip(bent, -LARGEST, LARGEST, out=bent)
     return np.arcsinh(bent, out=bent)
 
 
@@ -116,7 +159,7 @@ def _standardise(plan: Plan, values: NDArray[np.float64]) -> NDArray[np.float64]
 
 
 def _fill_numbers(plan: Plan, column: Any, out: NDArray[np.float32]) -> None:
-    values = as_numbers(column, plan["kind"], plan["column"])
+    values = as_numbers(column, plan["kind"], plan["column"], plan.get("style"))
     if plan["marked"]:
         out[:, -1] = np.isnan(values)
     if not plan["only_mark"]:
@@ -124,7 +167,7 @@ def _fill_numbers(plan: Plan, column: Any, out: NDArray[np.float32]) -> None:
 
 
 def _fill_booleans(plan: Plan, column: Any, out: NDArray[np.float32]) -> None:
-    values = as_numbers(column, plan["kind"], plan["column"])
+    values = as_numbers(column, plan["kind"], plan["column"], plan.get("style"))
     if plan["marked"]:
         out[:, -1] = np.isnan(values)
     if not plan["only_mark"]:
@@ -151,7 +194,7 @@ def _plan_dates(days: NDArray[np.float64], n_distinct: int) -> tuple[Plan, str]:
 
 
 def _fill_dates(plan: Plan, column: Any, out: NDArray[np.float32]) -> None:
-    days = as_days(column, plan["column"])
+    days = as_days(column, plan["column"], plan.get("style"))
     missing = np.isnan(days)
     if plan["marked"]:
         out[:, -1] = missing
@@ -182,26 +225,62 @@ def _plan_text(
     frequent = [text for text in order if total[text] >= least][:max_categories]
     covered = sum(total[text] for text in frequent) / sum(total.values())
     if covered < LEAST_COVER:
-        note = "free text: hardly any value comes more than a few times"
-        return {"endings": []}, note + hint_at_numbers(texts)
+        frequent = []
     n_other = len(order) - len(frequent)
-    endings = [f"={text}" for text in frequent] + (["=(other)"] if n_other else [])
+    endings = [f"={text}" for text in frequent] + (["=(other)"] if n_other and frequent else [])
+    plan: Plan = {
+        "endings": endings,
+        "categories": frequent,
+        "has_other": bool(n_other and frequent),
+    }
     note = f"one column for each of {len(frequent)} categories"
     note += f", one for {n_other} rare ones" if n_other else ""
-    return {"endings": endings, "categories": frequent, "has_other": n_other > 0}, note
+    if covered >= MUCH_COVER or n_other < LEAST_RARE:
+        return plan, note
+    # All of them together count as rows: how often a text comes may tell, too.
+    counted = _plan_counts({text: total[text] for text in order})
+    words, how = _plan_words(counts, texts, N_OF_CATEGORY)
+    plan |= counted | {key: words[key] for key in words if key == "words"}
+    plan["endings"] = [*endings, *["_rows"] * bool(counted), *words["endings"]]
+    notes = [note] * bool(frequent) + ["its number of rows"] * bool(counted) + [how]
+    return plan, ", ".join(notes)
 
 
-def hint_at_numbers(texts: list[str]) -> str:
-    """Return a hint if text would be numbers, perhaps except for words such as "unknown"."""
-    import pandas as pd
+def _plan_counts(total: dict[str, int]) -> Plan:
+    """Plan the number of rows of each text as a number, on a logarithmic scale."""
+    numbers = np.array(list(total.values()), dtype=np.float64)
+    logs = np.log(numbers)
+    mean = float(np.average(logs, weights=numbers))
+    scale = float(np.sqrt(np.average((logs - mean) ** 2, weights=numbers)))
+    if scale < 1e-9:  # all come as often
+        return {}
+    kept = {text: n for text, n in list(total.items())[:MOST_COUNTED] if n > 1}
+    return {"counts": kept, "count_mean": mean, "count_scale": scale}
 
-    is_number = pd.to_numeric(pd.Series(texts, dtype=object), errors="coerce").notna()
-    if is_number.sum() <= len(texts) / 2:
-        return ""
-    if is_number.all():
-        return "; all are numbers stored as text: store them as numbers to use them so"
-    word = texts[int((~is_number).to_numpy().argmax())]
-    return f"; most are numbers, but not {word!r}: if that is a missing value, tell read_table"
+
+def _plan_words(counts: NDArray[np.intp], texts: list[str], n_components: int) -> tuple[Plan, str]:
+    """Plan a text as numbers by its words and letters."""
+    total: dict[str, int] = {}
+    for text, count in zip(map(normalise_category, texts), counts, strict=True):
+        if count:
+            total[text] = total.get(text, 0) + int(count)
+    words = plan_embedding(list(total), np.array(list(total.values())), n_components)
+    if words is None:
+        return {"endings": [], "categories": [], "has_other": False}, "its texts hardly differ"
+    endings = [f"_text{k}" for k in range(1, 1 + words["size"])]
+    plan: Plan = {"endings": endings, "categories": [], "has_other": False, "words": words}
+    return plan, f"{len(endings)} numbers for its words and letters"
+
+
+def shares_words(texts: Sequence[str]) -> bool:
+    """Whether texts that all differ share words, as free text does and ids do not."""
+    # Every so many of many.
+    some = texts[:: -(-len(texts) // 5_000) or 1]
+    words = [set(WORD.findall(text.lower())) for text in some]
+    rows = Counter(word for own in words for word in own)
+    shared = {word for word, n in rows.items() if 1 < n <= MOST_COMMON * len(some)}
+    n_with = sum(bool(own & shared) for own in words)
+    return len(shared) >= LEAST_SHARED_WORDS and n_with >= len(some) / 2
 
 
 def _fill_text(plan: Plan, column: Any, out: NDArray[np.float32]) -> None:
@@ -212,16 +291,36 @@ def _fill_text(plan: Plan, column: Any, out: NDArray[np.float32]) -> None:
         return
     slots = {text: k for k, text in enumerate(plan["categories"])}
     other = len(slots) if plan["has_other"] else -1
-    # Second choice: the same code written in another way. Of two the more frequent comes first.
-    alike = {normalise_category(text): k for text, k in reversed(slots.items())}
-    slot_of_text = [
-        slots[text] if text in slots else alike.get(normalise_category(text), other)
-        for text in texts
-    ]
+    slot_of_text = _find_texts(texts, slots, other)
     # The last entry is that of code -1, a missing value.
     slot = np.array([*slot_of_text, -1], dtype=np.intp)[codes]
     rows = np.flatnonzero(slot >= 0)
     out[rows, slot[rows]] = 1
+    start = len(slots) + plan["has_other"]
+    if "counts" in plan:
+        # A text that was not there at fit is as rare as one that was there once.
+        logs = np.log(np.array([*_find_texts(texts, plan["counts"], 1), 1], dtype=np.float64))
+        scaled = (logs - plan["count_mean"]) / plan["count_scale"]
+        scaled[-1] = 0.0
+        out[:, start] = scaled[codes]
+        start += 1
+    if "words" in plan:
+        present = np.unique(codes[codes >= 0])
+        numbers = np.zeros((len(texts) + 1, plan["words"]["size"]), dtype=np.float32)
+        numbers[present] = embed_texts(
+            plan["words"], [normalise_category(texts[k]) for k in present]
+        )
+        out[:, start : start + numbers.shape[1]] = numbers[codes]
+
+
+def _find_texts(texts: list[str], known: dict[str, int], otherwise: int) -> list[int]:
+    """Return what is known of each text, or of the same code written in another way."""
+    # Of two that are written alike the more frequent comes first.
+    alike = {normalise_category(text): value for text, value in reversed(known.items())}
+    return [
+        known[text] if text in known else alike.get(normalise_category(text), otherwise)
+        for text in texts
+    ]
 
 
 FILLERS = {

@@ -2,6 +2,7 @@
 
 import os
 import sys
+import warnings
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -15,6 +16,7 @@ from numpy.typing import NDArray
 from scipy.special import expit
 
 from mixpul._util.files import open_whole
+from mixpul._util.spreadsheets import disarm_formula
 from mixpul.tables._reading import ROWS_PER_BATCH
 from mixpul.tables.formats import WRITTEN, find_delimiter, split_suffixes
 from mixpul.tables.frames import import_tables
@@ -141,6 +143,10 @@ def _make_even(batches: Iterable[Any], n_rows: int) -> Iterator[Any]:
     held: list[Any] = []
     n_held = 0
     for batch in batches:
+        # Parts of a table may differ in types that mean the same to a model.
+        if held and held[0].schema != batch.schema:
+            yield _join(pa, held)
+            held, n_held = [], 0
         while batch.num_rows:
             piece = batch.slice(0, n_rows - n_held)
             batch = batch.slice(piece.num_rows)
@@ -217,7 +223,7 @@ def _write(
     writer: Any = None
     n_rows = 0
     try:
-        for batch in batches:
+        for batch in _disarm(batches) if form == "CSV" else batches:
             writer = writer or _open_writer(sink, batch.schema, form, delimiter)
             writer.write(pa.Table.from_batches([batch]))
             n_rows += batch.num_rows
@@ -244,3 +250,33 @@ def _open_writer(sink: Any, schema: Any, form: str, delimiter: str) -> Any:
     if form == "Feather":
         return pa.ipc.new_file(sink, schema)
     return csv.CSVWriter(sink, schema, write_options=csv.WriteOptions(delimiter=delimiter))
+
+
+def _disarm(batches: Iterable[Any]) -> Iterator[Any]:
+    """Put an apostrophe before each text that a spreadsheet would run, and say so once."""
+    import pyarrow as pa
+    from pyarrow import compute as pc
+
+    is_said = False
+    for batch in batches:
+        for j, field in enumerate(batch.schema):
+            if not pa.types.is_string(field.type):
+                continue
+            suspects = pc.match_substring_regex(batch.column(j), "^[=+@\t\r-]")
+            if not pc.any(suspects).as_py():
+                continue
+            before = batch.column(j).to_pylist()
+            after = [None if text is None else disarm_formula(text) for text in before]
+            if after == before:
+                continue
+            batch = batch.set_column(j, field, pa.array(after, field.type))
+            if not is_said:
+                is_said = True
+                warnings.warn(
+                    f"Some cells of {field.name!r} begin like a formula, which a spreadsheet would "
+                    "run; in the CSV file they begin with an apostrophe. Parquet and Feather files "
+                    "keep them as they are.",
+                    UserWarning,
+                    stacklevel=2,
+                )
+        yield batch

@@ -99,9 +99,9 @@ def _name_sides(plan: dict[str, Any]) -> Iterator[tuple[int, str]]:
     for k, ending in enumerate(plan["endings"]):
         if ending == MISSING:
             yield k, f"{plan['column']!r} is missing"
-        elif plan["kind"] == "text":
+        elif plan["kind"] == "text" and ending.startswith("="):
             yield k, f"{plan['column']!r} is {ending.removeprefix('=')!r}"
-        elif k == 0:
+        elif k == 0 and plan["kind"] != "text":
             word = {"boolean": "true", "date": "late"}.get(plan["kind"], "high")
             yield k, f"{plan['column']!r} is {word}"
 

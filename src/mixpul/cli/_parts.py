@@ -1,0 +1,216 @@
+"""Scores of a table in many files: one file per part, each written whole or not at all."""
+
+import hashlib
+import json
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import typer
+
+from mixpul._util.errors import EmptyTable
+from mixpul.cli._inputs import digest_table, join_digests
+from mixpul.cli._messages import choose_verbosity, note, print_json, speak_warnings
+from mixpul.cli._outputs import explain_full_disk
+from mixpul.cli._scoring import Scorer
+from mixpul.tables import write_table
+from mixpul.tables.formats import WRITTEN, split_place
+from mixpul.tables.opening import find_file_system, is_remote
+from mixpul.tables.parts import Part, find_parts, name_targets
+
+__all__ = ["check_folder", "score_part", "score_parts"]
+
+# One line of JSON per part that is done. An underscore, so that it is no part of the table.
+LOG = "_mixpul_parts.jsonl"
+
+
+@dataclass(frozen=True)
+class Done:
+    """A part whose scores are written: of which input, by which model, and how many rows."""
+
+    output: str
+    input: str
+    input_size: int
+    fingerprint: str
+    model: str
+    settings: str
+    output_size: int
+    rows: int
+    flagged: int
+
+
+def check_folder(out: str, force: bool, resume: bool) -> None:
+    """Refuse a folder with scores in it, unless it is to be gone on with or replaced."""
+    folder = Path(out)
+    if folder.exists() and not folder.is_dir():
+        raise ValueError(f"{out!r} is a file; name a folder for the scores of the parts.")
+    if not folder.exists() and not folder.absolute().parent.is_dir():
+        raise FileNotFoundError(
+            f"There is no folder {str(folder.absolute().parent)!r} to make {folder.name!r} in; "
+            "create it first."
+        )
+    if folder.is_dir() and any(folder.iterdir()) and not (force or resume):
+        raise FileExistsError(
+            f"The folder {out!r} is not empty; pass --resume to go on with the parts that are "
+            "missing, or --force to write all of them again."
+        )
+
+
+def score_parts(table: Any, scorer: Scorer, checksum: str, resume: bool) -> None:
+    """Score each part into a folder, say what became of them, and fail if one of them did."""
+    from mixpul._util.progress import progress_bar
+
+    out = Path(scorer.outputs.out)
+    parts = find_parts(table)
+    targets = [out / target for target in name_targets(parts, WRITTEN)]
+    out.mkdir(exist_ok=True)
+    before = _read_log(out / LOG) if resume else {}
+    if not resume:
+        (out / LOG).unlink(missing_ok=True)
+    found: list[Done] = []
+    failed: dict[str, str] = {}
+    n_skipped = 0
+    # Around all parts: what is true of each of them is said once.
+    with (
+        speak_warnings(),
+        _say_how_to_go_on(),
+        progress_bar(len(parts), "parts", choose_verbosity(), unit="done") as advance,
+    ):
+        for part, target in zip(parts, targets, strict=True):
+            known = before.get(target.relative_to(out).as_posix())
+            if known is not None and _is_done(known, part, target, scorer, checksum):
+                found.append(known)
+                n_skipped += 1
+            else:
+                try:
+                    found.append(score_part(scorer, part, target, out, checksum))
+                    _append(out / LOG, found[-1])
+                # What bad input raises; the other parts can do without this one.
+                except (ValueError, FloatingPointError, OSError) as error:
+                    failed[part.name] = str(error)
+                    name = "" if part.name in str(error) else f"{part.name!r}: "
+                    note(f"{name}{error}")
+            advance({})
+    _warn_of_known_table(found, failed, scorer.info)
+    _report(found, n_skipped, failed, scorer)
+
+
+@contextmanager
+def _say_how_to_go_on() -> Iterator[None]:
+    try:
+        yield
+    except KeyboardInterrupt:
+        note("Stopped. The same command with --resume goes on.")
+        raise
+
+
+def score_part(scorer: Scorer, part: Part, target: Path, out: Path, checksum: str) -> Done:
+    """Write the scores of one part, and return what to remember of it."""
+    target.parent.mkdir(parents=True, exist_ok=True)
+    counts = {"rows": 0, "flagged": 0}
+
+    def count() -> Iterator[Any]:
+        try:
+            for batch in scorer.score(part.name):
+                counts["rows"] += batch.num_rows
+                counts["flagged"] += int(batch.column("predicted").true_count)
+                yield batch
+        except EmptyTable:
+            yield scorer.make_empty()
+
+    with explain_full_disk(repr(str(target)), "Make room, and run the command with --resume."):
+        write_table(count(), target)
+    return Done(
+        output=target.relative_to(out).as_posix(),
+        input=part.name,
+        input_size=_measure(part.name),
+        fingerprint=str(digest_table(part.name)),
+        model=checksum,
+        settings=_describe_settings(scorer),
+        output_size=target.stat().st_size,
+        **counts,
+    )
+
+
+def _describe_settings(scorer: Scorer) -> str:
+    """Return a hash of all that the scores depend on, besides the model and the input."""
+    outputs = scorer.outputs
+    said = [scorer.threshold, scorer.id_column, outputs.probability, outputs.prior]
+    text = json.dumps([*said, dict(scorer.style)], sort_keys=True)
+    return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+
+def _is_done(known: Done, part: Part, target: Path, scorer: Scorer, checksum: str) -> bool:
+    return (
+        (known.model, known.settings, known.input)
+        == (checksum, _describe_settings(scorer), part.name)
+        and target.is_file()
+        and target.stat().st_size == known.output_size
+        and known.input_size == _measure(part.name)
+        and known.fingerprint == digest_table(part.name)
+    )
+
+
+def _measure(name: str) -> int:
+    path = split_place(name)[0]
+    if is_remote(path):
+        system, inside = find_file_system(path)
+        return int(system.size(inside) or 0)
+    return os.path.getsize(path)
+
+
+def _read_log(path: Path) -> dict[str, Done]:
+    """Return what is done, by output; a line that was not finished does not count."""
+    found = {}
+    lines = path.read_text(encoding="utf-8", errors="replace").splitlines() if path.exists() else []
+    for line in lines:
+        try:
+            one = Done(**json.loads(line))
+        except (ValueError, TypeError):
+            continue
+        found[one.output] = one
+    return found
+
+
+def _append(path: Path, done: Done) -> None:
+    with path.open("a", encoding="utf-8") as file:
+        file.write(json.dumps(asdict(done)) + "\n")
+        file.flush()
+        os.fsync(file.fileno())
+
+
+def _warn_of_known_table(
+    found: Sequence[Done], failed: Mapping[str, str], info: Mapping[str, Any]
+) -> None:
+    fingerprint = join_digests([one.fingerprint for one in found])
+    if not failed and info.get("fingerprint") == fingerprint:
+        note(
+            "warning: The model was fitted on this very table, so these scores flatter it; "
+            "--out-of-fold writes the honest ones into one file."
+        )
+
+
+def _report(
+    found: Sequence[Done], n_skipped: int, failed: Mapping[str, str], scorer: Scorer
+) -> None:
+    rows, flagged = sum(one.rows for one in found), sum(one.flagged for one in found)
+    used = 0.5 if scorer.threshold is None else scorer.threshold
+    n_new = len(found) - n_skipped
+    if scorer.outputs.as_json:
+        counts = {"parts": n_new, "skipped": n_skipped, "failed": dict(failed)}
+        sums = {"rows": rows, "flagged": flagged, "threshold": used}
+        print_json({**counts, **sums, "output": scorer.outputs.out})
+    else:
+        skipped = f", {n_skipped:,} done before" if n_skipped else ""
+        bad = f", {len(failed):,} failed" if failed else ""
+        note(
+            f"{n_new:,} part{'' if n_new == 1 else 's'} scored{skipped}{bad}; {rows:,} rows, "
+            f"{flagged:,} above {used:.4g}: {scorer.outputs.out}"
+        )
+        if failed:
+            note("run the command again with --resume when the failed parts are mended.")
+    if failed:
+        raise typer.Exit(1)

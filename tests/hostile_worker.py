@@ -1,0 +1,115 @@
+"""Read files that may be hostile, one after the other, in a process that may die of it.
+
+Each line on standard input names a file and what to do with it. Each line on standard output says
+what happened: a word and a detail. `same` and `refused` are good; so is `other`, a forged file that
+predicts something else, and `again`, damaged work that was done anew. All else is a failure.
+"""
+
+import contextlib
+import io
+import json
+import os
+import resource
+import sys
+import time
+import warnings
+from pathlib import Path
+
+import numpy as np
+
+from hostile_files import list_kinds, make_rows
+from hostile_others import OTHERS
+from mixpul import load
+from mixpul._util.errors import MixpulError
+from mixpul.cli.inspect import inspect
+from mixpul.persistence import read_scores
+
+MEGABYTE = 2**20
+# More address space than the imports take: what a file may ask for.
+MOST_MEMORY = 1024 * MEGABYTE
+
+
+def limit_memory():
+    """Let no file allocate more than a gigabyte."""
+    pages = int(Path("/proc/self/statm").read_text().split()[0])
+    most = pages * os.sysconf("SC_PAGE_SIZE") + MOST_MEMORY
+    resource.setrlimit(resource.RLIMIT_AS, (most, most))
+
+
+def read_model(path, kind, expected, is_forged):
+    """Load a model file, score rows, and look into it; return a word and a detail."""
+    shown = io.StringIO()
+    try:
+        with contextlib.redirect_stdout(shown):
+            inspect(path)
+            inspect(path, as_json=True)
+            read_scores(path)
+    except MixpulError:
+        pass
+    if set(map(ord, shown.getvalue())) & ({*range(32)} - {10}):
+        return "control codes", repr(shown.getvalue()[:200])
+    try:
+        model = load(path)
+    except MixpulError as error:
+        if "\n" in str(error) or str(path) not in str(error):
+            return "no sentence", str(error)
+        return "refused", str(error)
+    last = model[-1] if hasattr(model, "steps") else model
+    if getattr(last, "checkpoint", None) is not None:
+        return "a path from the file", str(last.checkpoint)
+    rows, _ = make_rows(list_kinds()[kind][1])
+    try:
+        scores = model.decision_function(rows)
+        model.predict(rows)
+        model.predict_proba(rows)
+    except MixpulError as error:
+        return "refused", f"at predict: {error}"
+    # A forged file may have been fitted on other columns, and says so.
+    except ValueError as error:
+        if is_forged and ("features" in str(error) or "fitted on" in str(error)):
+            return "refused", f"at predict: {error}"
+        raise
+    if np.isnan(scores).any():
+        return "NaN", ""
+    if np.array_equal(scores, expected):
+        return "same", ""
+    return ("other" if is_forged else "silently different"), ""
+
+
+def handle(task):
+    """Do one task; whatever is raised that is not ours is `foreign`."""
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            if task["what"] in OTHERS:
+                return OTHERS[task["what"]].read(Path(task["path"]))
+            expected = np.load(task["expected"])
+            return read_model(Path(task["path"]), task["kind"], expected, task["what"] == "forged")
+    except Exception as error:
+        import traceback
+
+        where = traceback.extract_tb(error.__traceback__)[-1]
+        return "foreign", f"{type(error).__name__}: {error} ({where.filename}:{where.lineno})"
+
+
+def main():
+    """Answer tasks until there are none."""
+    out = os.fdopen(os.dup(1), "w")
+    # Whatever is printed elsewhere is no answer.
+    os.dup2(2, 1)
+    limit_memory()
+    for line in sys.stdin:
+        start = time.monotonic()
+        word, detail = handle(json.loads(line))
+        # Well below the limit after which the parent takes it for a hang.
+        seconds = round(time.monotonic() - start, 1)
+        peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024
+        print(
+            json.dumps({"word": word, "detail": detail[:300], "peak": peak, "seconds": seconds}),
+            file=out,
+            flush=True,
+        )
+
+
+if __name__ == "__main__":
+    main()
