@@ -2,7 +2,6 @@
 
 import time
 from collections.abc import Callable, Sequence
-from contextlib import nullcontext
 from functools import partial
 from numbers import Integral, Real
 from os import PathLike
@@ -31,7 +30,7 @@ from mixpul.augment import AUGMENTATIONS, AugmentSpec, flips, make_augment
 from mixpul.base import HeldOut, PUClassifier
 from mixpul.methods._verified import share_verified
 from mixpul.methods.neural.checkpoint import Checkpoint, take_fingerprint
-from mixpul.methods.neural.member import Member, return_float
+from mixpul.methods.neural.member import Member, choose_precision, return_float
 from mixpul.methods.neural.negatives import MinedNegatives
 from mixpul.methods.neural.objective import JointObjective, Objective
 from mixpul.methods.neural.selection import PU_AUC, AverageOfEach, Criterion, EpochAverage
@@ -55,7 +54,6 @@ from mixpul.training import (
     Rows,
     add_decays,
     as_rows,
-    is_faster_in_bfloat16,
     make_optimizer,
     pick_device,
     score_all,
@@ -259,7 +257,7 @@ class NeuralPUClassifier(PUClassifier):
         self, objectives: list[Objective], X: Any, is_positive: NDArray[np.bool_]
     ) -> tuple[EpochAverage | AverageOfEach, Checkpoint | None]:
         """Train all members step by step in one loop; return how to average over epochs."""
-        joint = self._join(objectives, self._choose_precision(objectives[0].member))
+        joint = self._join(objectives, choose_precision(self.precision, objectives[0].member))
         optimizer = self._make_optimizer(joint)
         patience = self.patience if self.early_stopping else None
         average = make_average(objectives, is_positive, patience, self._criterion)
@@ -390,15 +388,6 @@ class NeuralPUClassifier(PUClassifier):
     def _choose_most_steps(self, n_positive: int) -> int | None:
         """Return the most steps of an epoch."""
         return self.max_steps
-
-    def _choose_precision(self, member: Member) -> Callable[[], Any]:
-        """Return a maker of the context in which losses are computed."""
-        if self.precision is None:
-            return nullcontext
-        some = member.batches.rows(member.seen[: member.batches.batch_size])
-        if self.precision == "auto" and not is_faster_in_bfloat16(member.net, some):
-            return nullcontext
-        return partial(torch.autocast, some.device.type, torch.bfloat16)
 
     def _open_checkpoint(
         self,
