@@ -232,6 +232,15 @@ def test_scores_are_not_written_among_the_parts(model, lake):
     assert not (lake / "scores").exists()
 
 
+def test_a_part_is_not_replaced_by_its_scores(model, lake):
+    part = lake / "day=2026-01-01" / "rows.parquet"
+    before = part.read_bytes()
+    result = run("predict", model, lake, "-o", part, "--force")
+    assert result.code == 1
+    assert "is an input of this command" in result.err
+    assert part.read_bytes() == before
+
+
 @pytest.mark.parametrize("more", [["--resume", "--force"], ["--out-of-fold"]])
 def test_options_that_do_not_go_with_a_folder_are_refused(model, lake, tmp_path, more):
     assert run("predict", model, lake, "-o", f"{tmp_path / 'scores'}/", *more).code == 2

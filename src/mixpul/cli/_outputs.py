@@ -18,10 +18,10 @@ def check_outputs(
     """Refuse files that could not be written, or that are there already."""
     # Imported here: it takes seconds, --help should not.
     from mixpul.tables.formats import split_place
+    from mixpul.tables.parts import find_parts
 
-    # An input may be a list of files.
-    names = [n for one in inputs for n in ([one] if isinstance(one, str) else one)]
-    files = [split_place(name)[0] for name in names]
+    # An input may be many files.
+    files = [split_place(part.name)[0] for one in inputs for part in find_parts(one)]
     for path in paths:
         find_target(path)
         # Before --force is looked at: not even that may replace an input.

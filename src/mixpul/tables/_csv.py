@@ -199,7 +199,8 @@ def _shorten(text: str, most: int = 60) -> str:
 def _match_quoted(delimiter: str) -> re.Pattern[bytes]:
     """Match a cell in quotes, which may hold line breaks; without its last quote, if it is open."""
     sign = re.escape(delimiter.encode())
-    return re.compile(rb"(?:(?<=[\r\n" + sign + rb'])|\A)"[^"]*+(?:""[^"]*+)*+("?)')
+    # The quote comes first, which is quick to search for; what stands before it is looked at then.
+    return re.compile(rb'"(?<![^\r\n' + sign + rb']")[^"]*+(?:""[^"]*+)*+("?)')
 
 
 def _find_row_end(block: bytes, quoted: re.Pattern[bytes]) -> int:
@@ -208,7 +209,8 @@ def _find_row_end(block: bytes, quoted: re.Pattern[bytes]) -> int:
         return block.rfind(b"\n") + 1
     end = after = 0
     for match in quoted.finditer(block):
-        end = max(end, block.rfind(b"\n", after, match.start()) + 1)
+        if (place := block.rfind(b"\n", after, match.start())) >= 0:
+            end = place + 1
         after = match.end()
         # What closes the cell may be the first of two quotes that stand for one.
         if not match[1] or after == len(block):
