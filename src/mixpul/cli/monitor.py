@@ -80,7 +80,7 @@ def _watch(
     """Read the table once, in pieces, and compare."""
     from mixpul.assess.monitoring import Watch
     from mixpul.tables import stream_table
-    from mixpul.tables.formats import is_stream
+    from mixpul.tables.opening import is_stream
 
     kinds = pipeline[0].kinds_
     missing: list[str] = []

@@ -28,7 +28,7 @@ from mixpul.tables import TableInput
 
 __all__ = ["pack_steps", "rebuild_steps", "show_steps"]
 
-MOST_NESTED = 20
+MOST_NESTED = 10
 MOST_STEPS = 10_000
 HOLDERS = {cls.__name__: cls for cls in (Pipeline, ColumnTransformer, FeatureUnion)}
 # How many processes to start is for the one who loads to say, and so is a folder to write to.
