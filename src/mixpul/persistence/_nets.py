@@ -6,6 +6,7 @@ widths, or `UNSTORED` for a callable) and `weights`, and tensors are named
 ``{fold}.{setting}.{entry}``.
 """
 
+from collections.abc import Sized
 from typing import Any, cast
 
 import numpy as np
@@ -110,7 +111,7 @@ def _fill_net(kind: NetSpec, shape: tuple[int, ...], state: dict[str, Tensor]) -
 def _make_empty(kind: NetSpec, shape: tuple[int, ...], state: dict[str, Tensor]) -> nn.Module:
     """Make a network of ours without numbers, if the file has as many as it takes."""
     # Every layer has two tensors; with more layers than that, it would take long to say no.
-    if not isinstance(kind, str) and len(kind) > len(state):
+    if not isinstance(kind, str) and len(cast(Sized, kind)) > len(state):
         raise DamagedFile("its tensors do not fit the network.")
     # First without memory: a short file may ask for a network of gigabytes.
     with torch.device("meta"):
