@@ -6,6 +6,7 @@ widths, or `UNSTORED` for a callable) and `weights`, and tensors are named
 ``{fold}.{setting}.{entry}``.
 """
 
+from collections.abc import Sized
 from typing import Any, cast
 
 import numpy as np
