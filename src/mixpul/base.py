@@ -19,6 +19,7 @@ from mixpul._util.arrays import has_repeats
 from mixpul._util.errors import DamagedFile, MixpulError
 from mixpul._util.schema import Array, Flag, Number, Record, Spec, Text, check_value
 from mixpul._util.shuffling import sample_rows
+from mixpul._util.usable import keep_usable, warn_of_few_positives
 from mixpul._util.validation import (
     check_finite,
     check_labels_present,
@@ -79,8 +80,7 @@ class PUClassifier(ClassifierMixin, BaseEstimator):
     _importances: NDArray[np.float64]
     # The mask of verified negatives, while a fit is under way; otherwise none of the rows is one.
     _is_negative: Any = np.False_
-    # Weights of the rows, while a fit is under way: 1 on average within positives, unlabeled rows
-    # and verified negatives. None if all of a kind weigh the same.
+    # Weights of the rows, while a fit is under way; None if all of a kind weigh the same.
     _weights: NDArray[np.float64] | None = None
     # Scores and density ratios, (2, n_knots); where rows were held out.
     density_ratio_: NDArray[np.float64]
@@ -110,9 +110,7 @@ or array of shape (n_samples, channels, height, width)
             in a warning and takes them for unlabeled.
         sample_weight : array-like of shape (n_samples,), optional
             How much each row counts among those of its kind: labeled positives, unlabeled rows,
-            verified negatives. Weights of labeled positives that were not drawn at random come
-            from `mixpul.priors.propensity_weights`. A method that cannot use weights says so in a
-            warning and counts all rows the same.
+            verified negatives. A method that cannot use it says so in a warning.
 
         Returns
         -------
@@ -129,28 +127,9 @@ or array of shape (n_samples, channels, height, width)
             # A fit that is refused leaves an earlier one as it was, with the shape of its rows.
             self.__dict__ = before
             raise
-        if is_positive.sum() < LEAST_POSITIVES:
-            warnings.warn(
-                f"Number of rows labeled positive: {is_positive.sum()}. Results will depend on "
-                f"which ones they are; label at least {LEAST_POSITIVES}, better dozens.",
-                UserWarning,
-                stacklevel=2,
-            )
-        if is_negative.any() and not self._uses_negatives:
-            warnings.warn(
-                f"{type(self).__name__} cannot learn from verified negatives; the "
-                f"{is_negative.sum()} of them are taken for unlabeled rows.",
-                UserWarning,
-                stacklevel=2,
-            )
-            is_negative = np.zeros_like(is_negative)
-        if weights is not None and not self._uses_weights:
-            warnings.warn(
-                f"{type(self).__name__} cannot use sample_weight; all rows count the same.",
-                UserWarning,
-                stacklevel=2,
-            )
-            weights = None
+        warn_of_few_positives(int(is_positive.sum()), LEAST_POSITIVES)
+        usable = {"uses_negatives": self._uses_negatives, "uses_weights": self._uses_weights}
+        is_negative, weights = keep_usable(type(self).__name__, is_negative, weights, **usable)
         self._forget()
         self._is_negative, self._weights = is_negative, weights
         try:

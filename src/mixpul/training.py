@@ -26,6 +26,7 @@ __all__ = [
     "make_optimizer",
     "own_torch_state",
     "pick_device",
+    "return_float",
     "score_rows",
     "train",
 ]
@@ -339,6 +340,11 @@ def pick_device(device: str | torch.device) -> torch.device:
             f"device={device!r} cannot be used here ({str(error).splitlines()[0]}); "
             "take 'auto', 'cpu' or an available accelerator such as 'cuda'."
         ) from error
+
+
+def return_float(net: nn.Module, x: Any, logits: Tensor) -> Tensor:
+    """Return logits in single precision; a forward hook."""
+    return logits.float()
 
 
 def is_faster_in_bfloat16(net: nn.Module, x: Tensor, times: int = 3) -> bool:

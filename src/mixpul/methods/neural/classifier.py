@@ -57,6 +57,7 @@ from mixpul.training import (
     make_optimizer,
     own_torch_state,
     pick_device,
+    return_float,
     score_rows,
     train,
 )
@@ -112,8 +113,8 @@ class NeuralPUClassifier(PUClassifier):
 
     # How held-out rows judge an epoch; a method may have its own.
     _criterion: Criterion = PU_AUC
-
     _eta = 0.0  # the share of verified negatives, for methods whose loss has a term of them
+    _uses_weights = True  # rows are drawn for batches as often as they weigh
 
     # A portfolio gives all of its candidates the same folds, and a time by which to end.
     _given_folds: NDArray[np.int32] | None = None
@@ -165,8 +166,6 @@ class NeuralPUClassifier(PUClassifier):
         self.precision = precision
         self.checkpoint = checkpoint
         self.verbose = verbose
-
-    _uses_weights = True  # rows are drawn for batches as often as they weigh
 
     # -- what a method may write ------------------------------------------------------------
 
@@ -231,7 +230,7 @@ class NeuralPUClassifier(PUClassifier):
         member = Member(net, is_seen, seed, own.decay, number, self._is_negative)
         if self.precision is not None:
             # Whatever the network computes in, losses need the digits.
-            net.register_forward_hook(_return_float)
+            net.register_forward_hook(return_float)
         positive = np.flatnonzero(is_seen & is_positive)
         unlabeled = np.flatnonzero(is_seen & ~is_positive & ~self._is_negative)
         member.batches = PUBatches(
@@ -449,7 +448,3 @@ def _score_by(net: nn.Module, X: Any, shift: float = 0.0) -> NDArray[np.float32]
     # Where the network is, perhaps on a GPU. A sum of kernels has buffers only.
     device = next(chain(net.parameters(), net.buffers())).device
     return score_rows(net, as_rows(X, device), torch.arange(X.shape[0])) - np.float32(shift)
-
-
-def _return_float(net: nn.Module, x: Any, logits: Tensor) -> Tensor:
-    return logits.float()
