@@ -74,8 +74,7 @@ class PUClassifier(WithImportances, ClassifierMixin, BaseEstimator):
     threshold_: float
     # The mask of verified negatives, while a fit is under way; otherwise none of the rows is one.
     _is_negative: Any = np.False_
-    # Weights of the rows, while a fit is under way: 1 on average within positives, unlabeled rows
-    # and verified negatives. None if all of a kind weigh the same.
+    # Weights of the rows, while a fit is under way; None if all of a kind weigh the same.
     _weights: NDArray[np.float64] | None = None
     # Scores and density ratios, (2, n_knots); where rows were held out.
     density_ratio_: NDArray[np.float64]
@@ -105,9 +104,7 @@ or array of shape (n_samples, channels, height, width)
             in a warning and takes them for unlabeled.
         sample_weight : array-like of shape (n_samples,), optional
             How much each row counts among those of its kind: labeled positives, unlabeled rows,
-            verified negatives. Weights of labeled positives that were not drawn at random come
-            from `mixpul.priors.propensity_weights`. A method that cannot use weights says so in a
-            warning and counts all rows the same.
+            verified negatives. A method that cannot use it says so in a warning.
 
         Returns
         -------

@@ -6,7 +6,6 @@ widths, or `UNSTORED` for a callable) and `weights`, and tensors are named
 ``{fold}.{setting}.{entry}``.
 """
 
-from collections.abc import Sized
 from typing import Any, cast
 
 import numpy as np

@@ -112,8 +112,8 @@ class NeuralPUClassifier(PUClassifier):
 
     # How held-out rows judge an epoch; a method may have its own.
     _criterion: Criterion = PU_AUC
-
     _eta = 0.0  # the share of verified negatives, for methods whose loss has a term of them
+    _uses_weights = True  # rows are drawn for batches as often as they weigh
 
     # A portfolio gives all of its candidates the same folds, and a time by which to end.
     _given_folds: NDArray[np.int32] | None = None
@@ -165,8 +165,6 @@ class NeuralPUClassifier(PUClassifier):
         self.precision = precision
         self.checkpoint = checkpoint
         self.verbose = verbose
-
-    _uses_weights = True  # rows are drawn for batches as often as they weigh
 
     # -- what a method may write ------------------------------------------------------------
 
