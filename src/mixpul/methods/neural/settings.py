@@ -207,7 +207,7 @@ def _balance(scores: Sequence[NDArray], weights: NDArray[np.float64]) -> NDArray
     return weights / spread * float(weights @ spread)
 
 
-def list_weighed(settings: Sequence[Setting], weights: Sequence[float]) -> list[dict[str, Any]]:
+def list_weighed(settings: Sequence[Setting], weights: NDArray[np.float64]) -> list[dict[str, Any]]:
     """List what was trained with, and how much each counts, as users see it."""
     return [
         {"net": one.net, "weight_decay": one.decay, "weight": float(weight)}
