@@ -413,6 +413,15 @@ or array of shape (n_samples, channels, height, width)
         return tags
 
 
+def _ignore_places(score: Callable[[Any], NDArray]) -> Callable[[Any, NDArray], NDArray]:
+    return lambda rows, places: score(rows)
+
+
+def _score_fold(model: Any, fold: int, rows: Any, places: NDArray[np.intp]) -> NDArray:
+    # Trees score a row by those of them that have not seen it, hence its place in the fit.
+    return model.score_left_out(rows, fold, places)
+
+
 def pick_shared(given: Mapping[str, Any], base: type[BaseEstimator]) -> dict[str, Any]:
     """Pick from the arguments of a constructor, its `locals()`, those that `base` takes.
 

@@ -61,12 +61,3 @@ def _check_classes(classes: Any) -> None:
     # NaN is not equal to itself.
     if entries[0] == entries[1] or any(one != one for one in entries):
         raise DamagedFile("'classes_' are not two different labels.")
-
-
-def _ignore_places(score: Callable[[Any], NDArray]) -> Callable[[Any, NDArray], NDArray]:
-    return lambda rows, places: score(rows)
-
-
-def _score_fold(model: Any, fold: int, rows: Any, places: NDArray[np.intp]) -> NDArray:
-    # Trees score a row by those of them that have not seen it, hence its place in the fit.
-    return model.score_left_out(rows, fold, places)
