@@ -24,7 +24,6 @@ from mixpul._util.random import (
     hold_out,
     number_folds,
 )
-from mixpul._util.schema import Spec
 from mixpul._util.validation import Interval, StrOptions, write_recipe
 from mixpul.augment import AUGMENTATIONS, AugmentSpec, flips, make_augment
 from mixpul.base import HeldOut, PUClassifier
@@ -35,7 +34,6 @@ from mixpul.methods.neural.negatives import MinedNegatives
 from mixpul.methods.neural.objective import JointObjective, Objective
 from mixpul.methods.neural.selection import PU_AUC, AverageOfEach, Criterion, EpochAverage
 from mixpul.methods.neural.settings import (
-    LEARNED,
     Setting,
     draws_by_itself,
     join_folds,
@@ -427,9 +425,6 @@ class NeuralPUClassifier(PUClassifier):
 
     def _list_needed(self) -> tuple[str, ...]:
         return ("net_",)
-
-    def _describe_learned(self) -> dict[str, Spec]:
-        return super()._describe_learned() | LEARNED
 
     def _scores(self, X: Any) -> NDArray[np.float32]:
         return score_all(simplify(self.net_), X)
