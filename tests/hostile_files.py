@@ -12,12 +12,16 @@ import numpy as np
 import pandas as pd
 import torch
 from safetensors.torch import save as to_bytes
+from sklearn.compose import ColumnTransformer
+from sklearn.impute import SimpleImputer
 from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
 from mixpul import (
     AutoPUClassifier,
     BaggingPUClassifier,
     BoostingPUClassifier,
+    DistilledPUClassifier,
     LogisticPUClassifier,
     MixPULClassifier,
     NNPUClassifier,
@@ -62,6 +66,12 @@ def list_kinds():
         "logistic": (LogisticPUClassifier(C=1.0, **seed), "numbers"),
         "logistic kernel": (LogisticPUClassifier(C=1.0, n_landmarks=9, **seed), "numbers"),
         "auto": (AutoPUClassifier(candidates=two, n_folds=2, **seed), "numbers"),
+        "auto distilled": (
+            AutoPUClassifier(candidates=two, n_folds=2, distill=True, **seed),
+            "numbers",
+        ),
+        "distilled": (DistilledPUClassifier(LogisticPUClassifier(C=1.0), **seed), "numbers"),
+        "steps": (BaggingPUClassifier(n_estimators=4, **seed), "steps"),
         "pipeline": (BaggingPUClassifier(n_estimators=4, **seed), "table"),
         "pipeline auto": (AutoPUClassifier(candidates=two, n_folds=2, **seed), "table"),
     }
@@ -79,7 +89,7 @@ def make_rows(kind):
         ), y
     if kind == "labels":
         return X, np.where(y == 1, "known", "unknown")
-    if kind == "table":
+    if kind in ("table", "steps"):
         table = pd.DataFrame(X, columns=list("abcd"))
         table.loc[random.random(60) < 0.2, "a"] = np.nan
         table["b"] = np.exp(3 * table["b"])
@@ -88,6 +98,17 @@ def make_rows(kind):
         table["is_new"] = random.random(60) < 0.5
         return table, y
     return X, y
+
+
+def make_steps():
+    """Return steps of scikit-learn for the columns of a table."""
+    numbers = make_pipeline(SimpleImputer(), StandardScaler())
+    return ColumnTransformer(
+        [
+            ("numbers", numbers, ["a", "b"]),
+            ("words", OneHotEncoder(handle_unknown="ignore"), ["city"]),
+        ]
+    )
 
 
 def write_models(folder, names=None):
@@ -99,7 +120,11 @@ def write_models(folder, names=None):
     for name in names:
         classifier, rows = kinds[name]
         X, y = make_rows(rows)
-        model = make_pipeline(TableInput(), classifier) if rows == "table" else classifier
+        model = classifier
+        if rows == "table":
+            model = make_pipeline(TableInput(), classifier)
+        if rows == "steps":
+            model = make_pipeline(make_steps(), classifier)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             model.fit(X, y)

@@ -64,9 +64,10 @@ def read_model(path, kind, expected, is_forged):
         model.predict_proba(rows)
     except MixpulError as error:
         return "refused", f"at predict: {error}"
-    # A forged file may have been fitted on other columns, and says so.
+    # A forged file may have been fitted on other columns, or make NaN of them, and says so.
     except ValueError as error:
-        if is_forged and ("features" in str(error) or "fitted on" in str(error)):
+        said = ("features", "fitted on", "X contains NaN", "X contains infinity")
+        if is_forged and any(words in str(error) for words in said):
             return "refused", f"at predict: {error}"
         raise
     if np.isnan(scores).any():

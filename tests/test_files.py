@@ -10,6 +10,7 @@ import threading
 import time
 import warnings
 from contextlib import contextmanager, suppress
+from dataclasses import asdict
 from pathlib import Path
 
 import numpy as np
@@ -326,13 +327,17 @@ def test_many_writers_of_one_file_do_not_disturb_each_other(tmp_path):
 # -- packing ----------------------------------------------------------------------------------
 
 
+OF_A_RUN = {"seconds": 1.0, "finished": "2026-01-01T00:00:00+00:00", "made_with": {}}
+
+
 def test_packing_drops_no_trial_that_finishes_meanwhile(tmp_path):
     n, is_over = 60, threading.Event()
-    names = [Trial("toy", "d", "m", seed).id for seed in range(n)]
+    trials = {trial.id: trial for trial in (Trial("toy", "d", "m", seed) for seed in range(n))}
+    names = list(trials)
 
     def finish(own):
         for name in own:
-            _keep_result(tmp_path, {"id": name, "target": "toy", "seconds": 1.0})
+            _keep_result(tmp_path, {"id": name, **asdict(trials[name]), **OF_A_RUN})
 
     def pack():
         while not is_over.is_set():

@@ -4,7 +4,6 @@ import warnings
 from collections.abc import Mapping
 from importlib import import_module
 from inspect import signature
-from math import prod
 from numbers import Real
 from typing import Any, NamedTuple, Self
 
@@ -15,8 +14,9 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from mixpul._util.arrays import has_repeats
-from mixpul._util.errors import DamagedFile, MixpulError
-from mixpul._util.schema import Array, Flag, Number, Record, Spec, Text, check_value
+from mixpul._util.errors import MixpulError
+from mixpul._util.learned import LEARNED, check_learned
+from mixpul._util.schema import Spec
 from mixpul._util.threads import use_one_thread
 from mixpul._util.validation import (
     check_finite,
@@ -74,8 +74,7 @@ class PUClassifier(WithImportances, ClassifierMixin, BaseEstimator):
     threshold_: float
     # The mask of verified negatives, while a fit is under way; otherwise none of the rows is one.
     _is_negative: Any = np.False_
-    # Weights of the rows, while a fit is under way: 1 on average within positives, unlabeled rows
-    # and verified negatives. None if all of a kind weigh the same.
+    # Weights of the rows, while a fit is under way; None if all of a kind weigh the same.
     _weights: NDArray[np.float64] | None = None
     # Scores and density ratios, (2, n_knots); where rows were held out.
     density_ratio_: NDArray[np.float64]
@@ -105,9 +104,7 @@ or array of shape (n_samples, channels, height, width)
             in a warning and takes them for unlabeled.
         sample_weight : array-like of shape (n_samples,), optional
             How much each row counts among those of its kind: labeled positives, unlabeled rows,
-            verified negatives. Weights of labeled positives that were not drawn at random come
-            from `mixpul.priors.propensity_weights`. A method that cannot use weights says so in a
-            warning and counts all rows the same.
+            verified negatives. A method that cannot use it says so in a warning.
 
         Returns
         -------
@@ -298,32 +295,11 @@ or array of shape (n_samples, channels, height, width)
 
         Shapes may name `n_features`, the columns of the fit, and `n_columns`, the numbers of a row.
         """
-        return {
-            "n_features_in_": Number(1, whole=True),
-            "feature_names_in_": Array("text", ("n_features",)),
-            "threshold_": Number(),
-            "density_ratio_": Array("float", (2, None)),
-            "has_repeats_": Flag(),
-            "class_prior_": Record({"value": Number(0, 1), "source": Text()}),
-            "prior_": Number(0, 1),
-            "oof_scores_": Array("float", ("n_rows",)),
-            "oof_folds_": Array("whole", ("n_rows",), low=0),
-        }
+        return dict(LEARNED)
 
     def _check_learned(self) -> None:
         """Refuse what a file says was learned unless it is whole and `_scores` can use it."""
-        for name in ("classes_", "n_features_in_", "threshold_", *self._list_needed()):
-            if not hasattr(self, name):
-                raise DamagedFile(f"it has no {name!r}.")
-        _check_classes(self.classes_)
-        if self.n_features_in_ != self._row_shape[0]:
-            raise DamagedFile("its rows and its columns do not fit together.")
-        sizes = {"n_features": self._row_shape[0], "n_columns": prod(self._row_shape)}
-        for name, spec in self._describe_learned().items():
-            if hasattr(self, name):
-                check_value(getattr(self, name), spec, name, sizes)
-        if hasattr(self, "density_ratio_") and (np.diff(self.density_ratio_[0]) < 0).any():
-            raise DamagedFile("'density_ratio_' is not in the order of its scores.")
+        check_learned(self)
 
     # -- input --------------------------------------------------------------------------------
 
@@ -386,17 +362,6 @@ or array of shape (n_samples, channels, height, width)
         tags.classifier_tags.multi_class = False
         tags.input_tags.sparse = True
         return tags
-
-
-def _check_classes(classes: Any) -> None:
-    """Refuse labels that are not two different plain values."""
-    is_pair = isinstance(classes, np.ndarray) and classes.shape == (2,)
-    entries = classes.tolist() if is_pair else []
-    if not entries or not all(isinstance(one, str | int | float) for one in entries):
-        raise DamagedFile("'classes_' are not two labels.")
-    # NaN is not equal to itself.
-    if entries[0] == entries[1] or any(one != one for one in entries):
-        raise DamagedFile("'classes_' are not two different labels.")
 
 
 def pick_shared(given: Mapping[str, Any], base: type[BaseEstimator]) -> dict[str, Any]:

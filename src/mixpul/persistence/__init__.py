@@ -220,6 +220,10 @@ def describe(path: str | os.PathLike) -> dict[str, Any]:
     head = open_file(path)
     description, kinds = head.description, head.kinds
     of_nets = [math.prod(shape) for name, (_, shape) in kinds.items() if OF_NETS.match(name)]
+    try:
+        steps = show_steps(description.get("steps"))
+    except DamagedFile as error:
+        raise refuse(path, "not a whole mixpul model file", error) from error
     # Plain, because JSON has no NaN.
     return to_plain(
         {
@@ -232,7 +236,7 @@ def describe(path: str | os.PathLike) -> dict[str, Any]:
             "n_parameters": sum(of_nets),
             "info": description.get("info", {}),
             "table": _show_table(description.get("table")),
-            "steps": show_steps(description.get("steps")),
+            "steps": steps,
             "checksum": description.get("sha256"),
         }
     )

@@ -133,7 +133,6 @@ def _is_auto(model: NeuralPUClassifier) -> bool:
 def _list_kinds(model: NeuralPUClassifier) -> list[NetSpec]:
     """List what the networks of the settings that count were made from."""
     if hasattr(model, "settings_"):
-        settings = cast(list[dict[str, Any]], model.settings_)
-        return [setting["net"] for setting in settings if setting["weight"] > 0]
+        return [setting["net"] for setting in model.settings_ if setting["weight"] > 0]
     # Which rows are positive makes a difference to weight decays only.
     return [setting.net for setting in model._list_settings(np.ones(1, dtype=bool))]

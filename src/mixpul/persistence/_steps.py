@@ -17,6 +17,7 @@ from sklearn.pipeline import FeatureUnion, Pipeline
 from sklearn.utils.validation import check_is_fitted
 from torch import Tensor
 
+from mixpul._util.schema import Anything, ListOf, Record, Text, check_value
 from mixpul.base import PUClassifier
 from mixpul.persistence._models import is_our_classifier
 from mixpul.persistence._step_checks import check_count, check_width
@@ -28,12 +29,14 @@ from mixpul.tables import TableInput
 
 __all__ = ["pack_steps", "rebuild_steps", "show_steps"]
 
-MOST_NESTED = 20
+MOST_NESTED = 10
 MOST_STEPS = 10_000
 HOLDERS = {cls.__name__: cls for cls in (Pipeline, ColumnTransformer, FeatureUnion)}
 # How many processes to start is for the one who loads to say, and so is a folder to write to.
 UNSTORED_PARAMS = {"n_jobs", "memory", "verbose", "transform_input"}
 OUTPUTS = ("default", "pandas", "polars")
+
+PARTS = ListOf(Record({"name": Text(), "of": Anything()}))
 
 Node = dict[str, Any]
 
@@ -78,6 +81,7 @@ def show_steps(tree: Any) -> list[dict[str, Any]] | None:
     if not isinstance(tree, dict) or "parts" not in tree:
         return None
     shown = []
+    check_value(tree["parts"], PARTS, "parts")
     for part in tree["parts"]:
         below = show_steps(part["of"])
         kind = part["of"].get("step", "classifier") if isinstance(part["of"], dict) else part["of"]

@@ -174,7 +174,8 @@ def _list_patterns(
         return
     values, codes = np.unique(numbers, return_inverse=True)
     codes = np.where(np.isnan(numbers), -1, codes)
-    texts = [_write_number(value, kind) for value in values]
+    # NaN comes last; it is nobody's value, and a date cannot be made of it.
+    texts = [_write_number(value, kind) for value in values[~np.isnan(values)]]
     yield from _count_values(codes, [f"is {text}" for text in texts], is_positive)
     if kind != "boolean":
         yield from _scan_ends(numbers, kind, is_positive)

@@ -57,7 +57,7 @@ def to_inputs(frame: Any, plans: list[dict[str, Any]]) -> dict[str, NDArray]:
             texts = column.astype(object).where(column.notna(), "")
             values = np.array([str(text) for text in texts], dtype=object)
         else:
-            values = as_numbers(column, plan["kind"], name)
+            values = as_numbers(column, plan["kind"], name, plan.get("style"))
         inputs[name] = values[:, None]
     return inputs
 

@@ -113,21 +113,26 @@ def make_app(
         return _score_body(model, body, limits, threshold, calibrate, counts)
 
     async def answer(request: Any) -> Any:
-        try:
-            body = await asyncio.wait_for(_read_body(request, limits), SECONDS_TO_SEND)
-            content = await asyncio.get_running_loop().run_in_executor(pool, score, body)
-        except TimeoutError:
-            content, status = {"detail": "The rows took too long to arrive."}, 408
-        except BadRequest as error:
-            content, status = {"detail": str(error)}, error.status
-        else:
-            status = 200
+        content, status = await _answer(request, limits, pool, score)
         return fastapi.responses.JSONResponse(content, status)
 
     # FastAPI finds the request by its type, which is not known before the import.
     answer.__annotations__ = {"request": fastapi.Request}
     app.post("/score", **_document_score(model, limits, probability))(answer)
     return app
+
+
+async def _answer(
+    request: Any, limits: Limits, pool: ThreadPoolExecutor, score: Callable[[bytes], dict[str, Any]]
+) -> tuple[dict[str, Any], int]:
+    """Return the content of an answer and its status."""
+    try:
+        body = await asyncio.wait_for(_read_body(request, limits), SECONDS_TO_SEND)
+        return await asyncio.get_running_loop().run_in_executor(pool, score, body), 200
+    except TimeoutError:
+        return {"detail": "The rows took too long to arrive."}, 408
+    except BadRequest as error:
+        return {"detail": str(error)}, error.status
 
 
 def _make_pool() -> ThreadPoolExecutor:

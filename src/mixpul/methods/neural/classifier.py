@@ -2,7 +2,6 @@
 
 import time
 from collections.abc import Callable, Sequence
-from contextlib import nullcontext
 from functools import partial
 from numbers import Integral, Real
 from os import PathLike
@@ -25,22 +24,21 @@ from mixpul._util.random import (
     hold_out,
     number_folds,
 )
-from mixpul._util.schema import Spec
 from mixpul._util.validation import Interval, StrOptions, write_recipe
 from mixpul.augment import AUGMENTATIONS, AugmentSpec, flips, make_augment
 from mixpul.base import HeldOut, PUClassifier
 from mixpul.methods._verified import share_verified
 from mixpul.methods.neural.checkpoint import Checkpoint, take_fingerprint
-from mixpul.methods.neural.member import Member
+from mixpul.methods.neural.member import Member, choose_precision, return_float
 from mixpul.methods.neural.negatives import MinedNegatives
 from mixpul.methods.neural.objective import JointObjective, Objective
 from mixpul.methods.neural.selection import PU_AUC, AverageOfEach, Criterion, EpochAverage
 from mixpul.methods.neural.settings import (
-    LEARNED,
     Setting,
     draws_by_itself,
     join_folds,
     learn_features,
+    list_weighed,
     make_average,
     own_randomness,
     split_by_setting,
@@ -54,7 +52,6 @@ from mixpul.training import (
     Rows,
     add_decays,
     as_rows,
-    is_faster_in_bfloat16,
     make_optimizer,
     pick_device,
     score_all,
@@ -113,8 +110,8 @@ class NeuralPUClassifier(PUClassifier):
 
     # How held-out rows judge an epoch; a method may have its own.
     _criterion: Criterion = PU_AUC
-
     _eta = 0.0  # the share of verified negatives, for methods whose loss has a term of them
+    _uses_weights = True  # rows are drawn for batches as often as they weigh
 
     # A portfolio gives all of its candidates the same folds, and a time by which to end.
     _given_folds: NDArray[np.int32] | None = None
@@ -166,8 +163,6 @@ class NeuralPUClassifier(PUClassifier):
         self.precision = precision
         self.checkpoint = checkpoint
         self.verbose = verbose
-
-    _uses_weights = True  # rows are drawn for batches as often as they weigh
 
     # -- what a method may write ------------------------------------------------------------
 
@@ -237,7 +232,7 @@ class NeuralPUClassifier(PUClassifier):
         member = Member(net, is_seen, seed, own.decay, number, self._is_negative)
         if self.precision is not None:
             # Whatever the network computes in, losses need the digits.
-            net.register_forward_hook(_return_float)
+            net.register_forward_hook(return_float)
         positive = np.flatnonzero(is_seen & is_positive)
         unlabeled = np.flatnonzero(is_seen & ~is_positive & ~self._is_negative)
         member.batches = PUBatches(
@@ -258,7 +253,7 @@ class NeuralPUClassifier(PUClassifier):
         self, objectives: list[Objective], X: Any, is_positive: NDArray[np.bool_]
     ) -> tuple[EpochAverage | AverageOfEach, Checkpoint | None]:
         """Train all members step by step in one loop; return how to average over epochs."""
-        joint = self._join(objectives, self._choose_precision(objectives[0].member))
+        joint = self._join(objectives, choose_precision(self.precision, objectives[0].member))
         optimizer = self._make_optimizer(joint)
         patience = self.patience if self.early_stopping else None
         average = make_average(objectives, is_positive, patience, self._criterion)
@@ -340,12 +335,7 @@ class NeuralPUClassifier(PUClassifier):
         self.net_ = join_folds(settings.nets)
         self.net_.eval().requires_grad_(False)
         if len(nets) > len(members):
-            self.settings_ = [
-                {"net": setting.net, "weight_decay": setting.decay, "weight": float(weight)}
-                for setting, weight in zip(
-                    self._list_settings(is_positive), settings.weights, strict=True
-                )
-            ]
+            self.settings_ = list_weighed(self._list_settings(is_positive), settings.weights)
         if len(members) > 1:
             self.oof_scores_ = settings.held_out.scores.copy()  # shifted later, with the threshold
             self.oof_folds_ = np.empty(len(is_positive), dtype=np.int32)
@@ -395,15 +385,6 @@ class NeuralPUClassifier(PUClassifier):
         """Return the most steps of an epoch."""
         return self.max_steps
 
-    def _choose_precision(self, member: Member) -> Callable[[], Any]:
-        """Return a maker of the context in which losses are computed."""
-        if self.precision is None:
-            return nullcontext
-        some = member.batches.rows(member.seen[: member.batches.batch_size])
-        if self.precision == "auto" and not is_faster_in_bfloat16(member.net, some):
-            return nullcontext
-        return partial(torch.autocast, some.device.type, torch.bfloat16)
-
     def _open_checkpoint(
         self,
         objectives: list[Objective],
@@ -445,12 +426,5 @@ class NeuralPUClassifier(PUClassifier):
     def _list_needed(self) -> tuple[str, ...]:
         return ("net_",)
 
-    def _describe_learned(self) -> dict[str, Spec]:
-        return super()._describe_learned() | LEARNED
-
     def _scores(self, X: Any) -> NDArray[np.float32]:
         return score_all(simplify(self.net_), X)
-
-
-def _return_float(net: nn.Module, x: Any, logits: Tensor) -> Tensor:
-    return logits.float()

@@ -1,14 +1,19 @@
 """One network of a cross-fitted classifier, and the rows it may see."""
 
+from collections.abc import Callable
+from contextlib import nullcontext
+from functools import partial
+from typing import Any
+
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from torch import nn
+from torch import Tensor, nn
 
 from mixpul.nets import KernelFeatures, KernelNet
-from mixpul.training import PUBatches
+from mixpul.training import PUBatches, is_faster_in_bfloat16
 
-__all__ = ["Member"]
+__all__ = ["Member", "choose_precision", "return_float"]
 
 
 class Member:
@@ -75,3 +80,18 @@ class Member:
     def wrap(self, net: nn.Module) -> nn.Module:
         """Return a network for the rows themselves."""
         return net if self.features is None else KernelNet((), self.features, net)
+
+
+def choose_precision(precision: str | None, member: Member) -> Callable[[], Any]:
+    """Return a maker of the context in which losses are computed."""
+    if precision is None:
+        return nullcontext
+    some = member.batches.rows(member.seen[: member.batches.batch_size])
+    if precision == "auto" and not is_faster_in_bfloat16(member.net, some):
+        return nullcontext
+    return partial(torch.autocast, some.device.type, torch.bfloat16)
+
+
+def return_float(net: nn.Module, x: Any, logits: Tensor) -> Tensor:
+    """Hand on logits in single precision, whatever a network computes in."""
+    return logits.float()

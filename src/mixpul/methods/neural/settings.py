@@ -10,7 +10,6 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
-from mixpul._util.schema import Anything, ListOf, MapOf, Number, Record, Spec
 from mixpul.base import HeldOut
 from mixpul.methods._portfolio import weigh_candidates
 from mixpul.methods.neural.member import Member
@@ -25,12 +24,12 @@ from mixpul.nets import Averaged, KernelFeatures, KernelNet, NetSpec, is_ours
 from mixpul.training import ROWS_PER_PASS, Rows, own_torch_state, use_threads
 
 __all__ = [
-    "LEARNED",
     "Setting",
     "WeighedSettings",
     "draws_by_itself",
     "join_folds",
     "learn_features",
+    "list_weighed",
     "make_average",
     "own_randomness",
     "split_by_setting",
@@ -43,12 +42,6 @@ MOST_FEATURE_ROWS = 200_000
 LEAST_WEIGHT = 0.02
 # Of the largest spread of logits.
 LEAST_SPREAD = 1e-3
-# What a training leaves besides its networks, as a file may have it.
-LEARNED: dict[str, Spec] = {
-    "history_": ListOf(MapOf(Anything())),
-    "n_epochs_": Number(0, whole=True),
-    "settings_": ListOf(Record({"weight_decay": Number(0), "weight": Number(0, 1)})),
-}
 
 
 class Setting(NamedTuple):
@@ -204,6 +197,14 @@ def _balance(scores: Sequence[NDArray], weights: NDArray[np.float64]) -> NDArray
     # Logits that are all but equal are mostly rounding, which should not be blown up.
     spread = np.maximum(spread, LEAST_SPREAD * spread.max())
     return weights / spread * float(weights @ spread)
+
+
+def list_weighed(settings: Sequence[Setting], weights: NDArray[np.float64]) -> list[dict[str, Any]]:
+    """List what was trained with, and how much each counts, as users see it."""
+    return [
+        {"net": one.net, "weight_decay": one.decay, "weight": float(weight)}
+        for one, weight in zip(settings, weights, strict=True)
+    ]
 
 
 def join_folds(nets: list[nn.Module]) -> nn.Module:
