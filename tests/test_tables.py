@@ -20,6 +20,7 @@ from pyarrow import feather
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 from sklearn.pipeline import Pipeline, make_pipeline
+from sklearn.preprocessing import FunctionTransformer
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from mixpul import MixPULClassifier, datasets, load, save
