@@ -1167,7 +1167,7 @@ def test_columns_may_have_any_names_in_a_model_file(tmp_path, quick):
 def test_unfitted_pipelines_and_other_steps_are_not_saved(table, quick, tmp_path):
     with pytest.raises(NotFittedError):
         save(make_pipeline(TableInput(), quick()), tmp_path / "m.mixpul")
-    longer = make_pipeline(TableInput(), FunctionTransformer(np.log1p), quick())
+    longer = make_pipeline(TableInput(), FunctionTransformer(np.abs), quick())
     with pytest.raises(TypeError, match="FunctionTransformer"):
         save(longer.fit(table, table["label"]), tmp_path / "m.mixpul")
     assert list(tmp_path.iterdir()) == []
