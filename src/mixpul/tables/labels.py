@@ -168,7 +168,9 @@ def _check_two(
     If the positive value is named, all others mean unlabeled, however many there are.
     """
     n_rows, has_gaps = len(is_missing), bool(is_missing.any())
-    if not values or (len(values) > 2 and not is_named):
+    # Two values and gaps are three kinds of rows: one of the values may mean verified negative.
+    n_kinds = len(values) + (has_gaps and missing_is_unlabeled)
+    if not values or (n_kinds > 2 and not is_named):
         raise ValueError(_explain_not_two(where, values, n_rows, has_gaps))
     if has_gaps and not missing_is_unlabeled:
         raise ValueError(
