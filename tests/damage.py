@@ -118,12 +118,21 @@ def use(path):
         as_frame(batch).to_csv()  # looks at every cell
 
 
-def main(folder, form, first, last):
+def main(folder, forms, first, last):
     import pyarrow.parquet  # noqa: F401, which writes the sound file
 
     faulthandler.enable()
     warnings.simplefilter("ignore")
     resource.setrlimit(resource.RLIMIT_AS, (BYTES, BYTES))
+    n_refused = 0
+    for form in forms.split(","):
+        print(form, file=sys.stderr, flush=True)  # what was read if a signal ends the process
+        n_refused += read_all(folder, form, first, last)
+    print(f"refused {n_refused}")
+
+
+def read_all(folder, form, first, last):
+    """Read damaged files of one format; return how many were refused in a sentence."""
     sound = Path(folder) / f"sound{SUFFIXES[form]}"
     write_sound(sound, form)
     content, path = sound.read_bytes(), Path(folder) / f"damaged{SUFFIXES[form]}"
@@ -142,7 +151,7 @@ def main(folder, form, first, last):
         except BaseException as error:
             print(f"{form} {seed}: {type(error).__name__}: {error}")
         signal.alarm(0)
-    print(f"refused {n_refused}")
+    return n_refused
 
 
 if __name__ == "__main__":

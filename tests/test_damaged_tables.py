@@ -26,9 +26,9 @@ def read_damaged(folder, form, first, last):
     return int(last_line.removeprefix("refused "))
 
 
-@pytest.mark.parametrize("form", SUFFIXES)
-def test_a_damaged_file_is_read_or_refused_in_a_sentence(tmp_path, form):
-    assert read_damaged(tmp_path, form, 0, N_FILES.get(form, 30)) > 0
+def test_a_damaged_file_is_read_or_refused_in_a_sentence(tmp_path):
+    # In one process, which takes seconds to start.
+    assert read_damaged(tmp_path, ",".join(SUFFIXES), 0, 25) > 100
 
 
 @pytest.mark.slow
