@@ -19,8 +19,8 @@ import torch
 from pyarrow import feather
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
+from sklearn.kernel_approximation import Nystroem
 from sklearn.pipeline import Pipeline, make_pipeline
-from sklearn.preprocessing import FunctionTransformer
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from mixpul import MixPULClassifier, datasets, load, save
@@ -1167,8 +1167,8 @@ def test_columns_may_have_any_names_in_a_model_file(tmp_path, quick):
 def test_unfitted_pipelines_and_other_steps_are_not_saved(table, quick, tmp_path):
     with pytest.raises(NotFittedError):
         save(make_pipeline(TableInput(), quick()), tmp_path / "m.mixpul")
-    longer = make_pipeline(TableInput(), FunctionTransformer(np.abs), quick())
-    with pytest.raises(TypeError, match="FunctionTransformer"):
+    longer = make_pipeline(TableInput(), Nystroem(n_components=5), quick())
+    with pytest.raises(TypeError, match="Nystroem"):
         save(longer.fit(table, table["label"]), tmp_path / "m.mixpul")
     assert list(tmp_path.iterdir()) == []
 
