@@ -55,7 +55,7 @@ def test_scaled_leaves_can_split_few_rows():
     for min_leaf in ("default", "scaled"):
         model = SupervisedClassifier(min_leaf=min_leaf)
         params = model._make_settings({"min_child_weight": 2.0}, y, np.random.default_rng(0))
-        booster = model._boost(lightgbm, X, y, np.arange(38), np.arange(0), params, 5)
+        booster = model._boost(lightgbm, (X, y, None), np.arange(38), np.arange(0), params, 5)
         n_scores[min_leaf] = len(np.unique(booster.predict(X)))
     assert n_scores["default"] == 1
     assert n_scores["scaled"] > 1
@@ -227,9 +227,9 @@ def test_the_best_trial_is_taken(pu, monkeypatch):
     choices = []
     boost = SupervisedClassifier._boost
 
-    def spy(self, lightgbm, X, y, seen, held_out, params, n_rounds):
+    def spy(self, lightgbm, data, seen, held_out, params, n_rounds):
         choices.append(params)
-        return boost(self, lightgbm, X, y, seen, held_out, params, n_rounds)
+        return boost(self, lightgbm, data, seen, held_out, params, n_rounds)
 
     monkeypatch.setattr(SupervisedClassifier, "_boost", spy)
     model = SupervisedClassifier(n_evals=5, n_rounds=20, random_state=0).fit(pu.X, pu.y)

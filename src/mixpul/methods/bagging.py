@@ -12,7 +12,7 @@ from sklearn.base import BaseEstimator, clone
 
 from mixpul._util.arrays import dense_blocks, dense_rows
 from mixpul._util.random import RandomStateLike, as_generator, draw_seed, seed_parts
-from mixpul._util.schema import Array, Number, Spec
+from mixpul._util.schema import Number, Spec
 from mixpul._util.validation import HasMethods, Interval, StrOptions
 from mixpul.base import HeldOut, PUClassifier
 from mixpul.methods._trees import (
@@ -258,7 +258,6 @@ class BaggingPUClassifier(PUClassifier):
     def _describe_learned(self) -> dict[str, Spec]:
         return super()._describe_learned() | {
             **describe_trees(0, 1),
-            "oob_scores_": Array("float", ("n_rows",)),
             "n_unlabeled_": Number(1, whole=True),
         }
 
