@@ -1,11 +1,12 @@
+import io
 import json
 import os
 import pickle
 import stat
 import subprocess
 import sys
+from contextlib import contextmanager
 from pathlib import Path
-from tempfile import NamedTemporaryFile
 
 import numpy as np
 import pandas as pd
@@ -196,6 +197,7 @@ def test_a_loaded_model_saves_to_the_same_bytes(saved, tmp_path):
 
 FRESH = """
 import sys
+from contextlib import contextmanager
 from pathlib import Path
 import numpy as np, pandas as pd
 from scipy import sparse
@@ -547,14 +549,15 @@ def fail(error):
     return failing
 
 
-def full_while_writing(**settings):
-    file = NamedTemporaryFile(**settings)  # noqa: SIM115
+@contextmanager
+def full_while_writing(target):
+    file = io.BytesIO()
     file.write = fail(OSError(28, "No space left on device"))
-    return file
+    yield target, file
 
 
 FAILURES = {
-    "full disk while writing": ("NamedTemporaryFile", full_while_writing, OSError),
+    "full disk while writing": ("_open_partial", full_while_writing, OSError),
     "full disk at fsync": ("os.fsync", fail(OSError(28, "No space left on device")), OSError),
     "no rename": ("os.replace", fail(PermissionError(13, "Permission denied")), PermissionError),
     "interrupted": ("os.fsync", fail(KeyboardInterrupt()), KeyboardInterrupt),
