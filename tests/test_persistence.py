@@ -553,7 +553,9 @@ def fail(error):
 def full_while_writing(target):
     file = io.BytesIO()
     file.write = fail(OSError(28, "No space left on device"))
-    yield target, file
+    partial = target.with_suffix(".partial")
+    partial.touch()
+    yield partial, file
 
 
 FAILURES = {
