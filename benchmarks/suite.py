@@ -6,8 +6,9 @@ The tables are those of the paper and, from the folder, development tables: `NAM
 `y` there or in its folder `dev`. A table that is not found is left out with a message. 60 % of the
 rows, at most 4,000, are trained on, with 12, 60 or 250 labeled positives, but never more than half
 of all; the other rows are tested on. A run that was stopped goes on where it stopped; results are
-in benchmarks/results/suite.jsonl, those of other libraries (suite_peers.py) beside them. No setting
-of ours may be chosen by these numbers.
+in benchmarks/results/suite.jsonl, those of other libraries (suite_peers.py) beside them. These have
+the first split only: `--show --seeds 1` compares with them. No setting of ours may be chosen by
+these numbers.
 
 A fit of the portfolio also tells what each of its candidates reaches alone, what the others reach
 without it, and how far its out-of-fold PU-AUC is too good because the weights come from the same
@@ -215,8 +216,11 @@ def list_trials(tables: list[str], n_seeds: int, only: str) -> list[Trial]:
     return [trial for trial in trials if matches(trial, chosen)]
 
 
-def read_records() -> list[Record]:
-    """Read all results that belong to the present settings; the candidates' as if run alone."""
+def read_records(n_seeds: int = 3) -> list[Record]:
+    """Read the results of the first splits that belong to the present settings.
+
+    Those of the portfolio's candidates are there as if they had been run alone.
+    """
     found = [*read_results(RESULTS, TARGET), *read_results(RESULTS, PEERS)]
     # Of a method whose defaults have changed since, old results say nothing.
     current = {name: write_recipe(model) for name, model in CLASSIFIERS.items()}
@@ -225,6 +229,7 @@ def read_records() -> list[Record]:
         record
         for record in found
         if not has_failed(record)
+        and record["seed"] < n_seeds
         and current.get(record["method"], record["recipe"]) == record["recipe"]
     ]
     for record in [record for record in records if record["method"] == AUTO]:
@@ -375,7 +380,7 @@ def main() -> None:
         for record in filter(has_failed, records):
             print(f"failed: {record['id']}: {record['failure']}")
         pack_results(RESULTS, TARGET)
-    whole = read_records()
+    whole = read_records(args.seeds)
     print("\n\n".join([summarise(whole), list_lost_cells(whole), summarise_portfolio(whole)]))
 
 

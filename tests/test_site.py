@@ -164,15 +164,18 @@ def test_there_are_enough_examples():
 # -- numbers --------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("page", ["how-to/which-method.md", "explanation/other-packages.md"])
-def test_tables_of_the_suite_on_pages_are_those_of_its_results(page):
+@pytest.mark.parametrize(
+    ("page", "n_splits"), [("how-to/which-method.md", 3), ("explanation/other-packages.md", 1)]
+)
+def test_tables_of_the_suite_on_pages_are_those_of_its_results(page, n_splits):
     suite = load_benchmark("suite")
-    found = rows(suite.summarise(suite.read_records()), "| method")
+    found = rows(suite.summarise(suite.read_records(n_splits)), "| method")
     text = (DOCS / page).read_text()
     shown = rows(text, "| method | all")
     assert {"Auto", "MixPUL"} < shown.keys()
     for name in shown.keys() - {"---"}:
-        assert shown[name] == [*found[name][:4], found[name][-1]], name
+        expected = [*found[name][:4], *found[name][-1:]]
+        assert shown[name] == expected[: len(shown[name])], name
     # What the prose quotes is in a table of the page.
     in_tables = set(re.findall(r"\| (0\.\d{3}) (?=\|)", text))
     assert set(re.findall(r"\b0\.\d{3}\b", text)) == in_tables
