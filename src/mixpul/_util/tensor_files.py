@@ -150,7 +150,7 @@ def _check_places(entries: dict[str, Any], n_bytes: int) -> None:
             raise DamagedFile("its tensors are not where it says.")
         place = stop
     if place != n_bytes:
-        raise DamagedFile("it is broken, truncated or longer than it says.")
+        raise DamagedFile("it does not have the length it says.")
 
 
 def _make_tensor(
