@@ -2,6 +2,7 @@
 
 import os
 import sys
+import warnings
 from collections.abc import Callable
 from functools import wraps
 from typing import Annotated, Any
@@ -52,18 +53,16 @@ COMMANDS: tuple[Callable[..., None], ...] = (
     fit,
     compare,
     predict,
-    distill,
     review,
     audit,
     evaluate,
-    monitor,
     prior,
     inspect,
     fit_images,
     predict_images,
 )
 # Commands that schedulers and scripts run: any bad input of theirs has the exit code 2.
-STRICT_COMMANDS: tuple[Callable[..., None], ...] = (export, card, serve)
+STRICT_COMMANDS: tuple[Callable[..., None], ...] = (distill, monitor, export, card, serve)
 
 
 def refuse_by_two(command: Callable[..., None]) -> Callable[..., None]:
@@ -89,6 +88,7 @@ for command in STRICT_COMMANDS:
 def main() -> None:
     """Run the command line; whatever goes wrong is one sentence on standard error."""
     secure_streams()
+    warnings.showwarning = show_warning
     # Anywhere on the line: whoever looks for a cause adds it at the end.
     is_debug = DEBUG in sys.argv or os.environ.get("MIXPUL_DEBUG", "") not in ("", "0")
     sys.argv = [word for word in sys.argv if word != DEBUG]
@@ -109,6 +109,12 @@ def main() -> None:
         code = getattr(error, "exit_code", 1)
     release_streams()
     sys.exit(code)
+
+
+def show_warning(message: Warning | str, category: type[Warning], *_: Any, **__: Any) -> None:
+    """Say a warning meant for users as a sentence; those for programmers are not shown."""
+    if category is UserWarning:
+        complain(f"warning: {make_printable(str(message))}")
 
 
 def explain(error: BaseException) -> str:

@@ -67,5 +67,5 @@ def list_unknowns(assessment: AssessmentData) -> list[str]:
         "Nobody knows whether the known positives are typical. If easy cases were labeled first, "
         "the model finds fewer of the other positives than this page says.",
         f"Nobody has checked which of the flagged {unit}s are positive. Check some by hand: "
-        "The command mixpul review draws them, and mixpul audit turns your verdicts into figures.",
+        "the command mixpul review draws them, and mixpul audit turns your verdicts into figures.",
     ]
