@@ -146,7 +146,6 @@ def test_what_comes_from_users_is_printed_as_it_is(capsys):
 
 
 def test_a_warning_of_any_command_is_a_sentence_and_those_for_programmers_are_not_shown(capfd):
-    module = importlib.import_module("mixpul.cli.app")
-    module.show_warning("Look \x1b[2Jhere.", UserWarning, "file.py", 3)
-    module.show_warning("Soon gone.", DeprecationWarning, "file.py", 3)
+    APP.show_warning("Look \x1b[2Jhere.", UserWarning, "file.py", 3)
+    APP.show_warning("Soon gone.", DeprecationWarning, "file.py", 3)
     assert capfd.readouterr().err == "mixpul: warning: Look \\x1b[2Jhere.\n"
