@@ -21,7 +21,7 @@ def make_table(seed=0, n=N_ROWS):
             "city": random.choice(["Rome", "Oslo", "Lima", "Köln, West"], n).astype(object),
             "zone": random.choice([1, 2, 7, 30], n),
             "flag": random.choice(["true", "false"], n),
-            "rare": [f"r{k % 120}" if k % 2 else "often" for k in range(n)],
+            "rare": [f"r{k % 30}" if k % 2 else "often" for k in range(n)],
             "vip": random.random(n) < 0.5 + 0.3 * truth,
             "since": pd.Timestamp("2022-01-01")
             + pd.to_timedelta(random.integers(0, 900 * 24, n), unit="h"),

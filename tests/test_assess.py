@@ -25,6 +25,7 @@ from mixpul import (
 )
 from mixpul._util.errors import MixpulError
 from mixpul._util.json_values import to_plain
+from mixpul._names import STUDENTS
 from mixpul.assess import METHODS, Source, assess, compare
 from mixpul.assess.checks import QUESTIONS, VERDICTS
 from mixpul.assess.checks.class_prior import check_class_prior
@@ -1113,7 +1114,7 @@ def test_columns_that_are_not_used_are_not_suspected(table):
 
 
 def test_every_method_has_a_name():
-    names = {cls.__name__ for cls in METHODS.values()}
+    names = {cls.__name__ for cls in (*METHODS.values(), *STUDENTS.values())}
     import mixpul
 
     assert names == {name for name in mixpul.__all__ if name.endswith("Classifier")}

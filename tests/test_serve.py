@@ -158,7 +158,9 @@ def test_other_paths_and_methods_are_refused(client, method, path, code):
 def test_health_and_model_tell_what_is_served(client, model):
     assert client.get("/health").json() == {"status": "ok", "model": "leads", "checksum": "abc"}
     about = client.get("/model").json()
-    assert {entry["name"]: entry["kind"] for entry in about["columns"]} == model[0].kinds_
+    assert {entry["name"]: entry["kind"] for entry in about["columns"]} == {
+        plan["column"]: plan["kind"] for plan in model[0].plan_
+    }
     assert about["threshold"] == 0.5
     assert about["limits"] == {"bytes": 50_000, "rows": 50, "cell": 100}
 
