@@ -23,9 +23,9 @@ from mixpul import (
     UPUClassifier,
     VPUClassifier,
 )
+from mixpul._names import STUDENTS
 from mixpul._util.errors import MixpulError
 from mixpul._util.json_values import to_plain
-from mixpul._names import STUDENTS
 from mixpul.assess import METHODS, Source, assess, compare
 from mixpul.assess.checks import QUESTIONS, VERDICTS
 from mixpul.assess.checks.class_prior import check_class_prior
