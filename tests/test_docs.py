@@ -40,9 +40,16 @@ def names(pages):
 # -- programs -------------------------------------------------------------------------------
 
 PROGRAMS = [page for page in PAGES if only(page, "python").strip()]
+# They train for a minute and more.
+LONG_PROGRAMS = ("docs/how-to/images.md", "docs/how-to/choose-settings.md")
 
 
-@pytest.mark.parametrize("page", PROGRAMS, ids=names(PROGRAMS))
+def mark_long(page):
+    is_long = str(page.relative_to(ROOT)) in LONG_PROGRAMS
+    return pytest.param(page, marks=pytest.mark.slow) if is_long else page
+
+
+@pytest.mark.parametrize("page", map(mark_long, PROGRAMS), ids=names(PROGRAMS))
 def test_the_python_blocks_of_a_page_run_as_one_program(page, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     printed = io.StringIO()

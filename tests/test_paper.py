@@ -227,6 +227,7 @@ def test_extra_sets_are_known_to_the_loader():
     assert set(EXTRA_SETS) == {"mushroom", "satimage", "texture", "twonorm"}
 
 
+@pytest.mark.slow
 def test_images_killed_in_an_epoch_and_taken_up_again(tmp_path):
     """CIFAR-10 in its true size, of two plain colours; only some of it is used."""
     arrays = {}
