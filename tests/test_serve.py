@@ -335,7 +335,8 @@ def test_a_client_that_goes_away_or_waits_does_no_harm(serve, records):
 def test_schemathesis_finds_nothing(serve, tmp_path, has_dates):
     """Requests by the description and against it: no error of the server, no broken promise."""
     table, label = make_table()
-    table = table if has_dates else table.drop(columns="since")
+    # Words for yes and no are read as well as dates are: which ones, a schema does not say.
+    table = table if has_dates else table.drop(columns=["since", "flag"])
     classifier = BaggingPUClassifier(n_estimators=20, random_state=0)
     save(fit_pipeline(classifier, table, label), tmp_path / "model.mixpul")
     _, url = serve("--max-rows", "20", "--max-cell", "50", path=tmp_path / "model.mixpul")

@@ -68,9 +68,9 @@ def describe_request(plans: list[dict[str, Any]], limits: Limits) -> dict[str, A
 
 def _describe_cell(plan: Mapping[str, Any], limits: Limits) -> dict[str, Any]:
     types = _list_types(plan)
-    about = {"type": [*types, "null"], "description": f"A {plan['kind']}; null if it is missing."}
-    if plan["kind"] == "date" and types == ("string",):
-        about["format"] = "date-time"
+    # No format is promised for dates: the model reads other ways to write them, and gaps, too.
+    what = "date of ISO 8601" if plan["kind"] == "date" else plan["kind"]
+    about = {"type": [*types, "null"], "description": f"A {what}; null if it is missing."}
     return about | ({"maxLength": limits.cell} if "string" in types else {})
 
 
