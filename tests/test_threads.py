@@ -21,7 +21,6 @@ from mixpul.nets import make_net
 from mixpul.training import own_torch_state, use_threads
 
 BENCHMARK = Path(__file__).parents[1] / "benchmarks" / "threads.py"
-NEURAL = ("mixpul*", "mixpul auto*", "vpu*", "nnpu*", "upu mlp*", "ramp mlp*", "own net*")
 
 
 def measure(*options):
@@ -46,20 +45,6 @@ def test_fits_beside_each_other_equal_serial_ones():
 def test_one_and_two_blas_threads_end_in_the_same_files():
     counts = measure("--methods", "ramp,upu,pnu", "--ways", "BLAS", "--blas-rows", 400)
     assert counts == {name: {"BLAS": 1, "kept": 1} for name in ("ramp", "upu", "pnu")}
-
-
-@pytest.mark.slow
-def test_twenty_of_twenty_fits_of_every_network_equal_the_serial_one():
-    counts = measure("--methods", ",".join(NEURAL), "--repeats", 20)
-    every = dict.fromkeys(("threads", "threading", "loky", "forks"), 20)
-    assert counts == dict.fromkeys(NEURAL, {"serial": 1} | every | {"BLAS": 1, "kept": 1})
-
-
-@pytest.mark.slow
-def test_all_classifiers_in_all_ways():
-    for name, own in measure("--repeats", 3).items():
-        ways = dict.fromkeys(("threads", "threading", "loky", "forks"), 3)
-        assert own == {"serial": 1} | ways | {"BLAS": 1, "kept": 1}, name
 
 
 @pytest.mark.parametrize("net", ["mlp", "skip-mlp", "linear", "kernel", (8, 8)])

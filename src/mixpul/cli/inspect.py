@@ -5,18 +5,6 @@ from typing import Any
 
 from rich.table import Table
 
-from mixpul._util.errors import DamagedFile
-from mixpul._util.schema import (
-    Anything,
-    ListOf,
-    MapOf,
-    Maybe,
-    Number,
-    Record,
-    Spec,
-    Text,
-    check_value,
-)
 from mixpul.cli._messages import escape, format_interval, format_prior, print_json, say
 from mixpul.cli.options import JsonOption, ModelArgument
 
@@ -24,33 +12,6 @@ __all__ = ["inspect"]
 
 # Of one value; `--json` shows all of it.
 MOST_SHOWN = 5000
-COUNT, NUMBER = Number(0, whole=True), Maybe(Number())
-ESTIMATE = Record({"value": NUMBER, "low": NUMBER, "high": NUMBER})
-# Files of earlier versions have an estimate.
-PRIOR = Record(
-    {},
-    {"source": Text(), "upper": Number(), "value": Number(), "low": NUMBER, "high": NUMBER},
-)
-OF_FIT = Record(
-    {
-        "assessment": Record(
-            {"rows": COUNT, "positives": COUNT, "pu_auc": ESTIMATE, "prior": PRIOR},
-            {"negatives": COUNT},
-        ),
-        "seed": Anything(),
-        "thresholds": Record({"suggested": MapOf(Number())}),
-        "fingerprint": Maybe(Text()),
-    },
-    {"pictures": Maybe(Record({"size": COUNT, "odd": Text()}))},
-)
-LEADERBOARD = ListOf(
-    Record(
-        {"candidate": Text()}
-        | dict.fromkeys(
-            ("pu_auc", "standard_error", "difference", "difference_error", "weight"), Number()
-        )
-    )
-)
 
 
 def inspect(model: ModelArgument, as_json: JsonOption = False) -> None:
@@ -59,6 +20,7 @@ def inspect(model: ModelArgument, as_json: JsonOption = False) -> None:
     Example: [bold]mixpul inspect model.mixpul --json[/bold]
     """
     # Imported here: it takes seconds, --help should not.
+    from mixpul.cli._noted import is_leaderboard, is_noted_by_fit
     from mixpul.persistence import describe
 
     about = describe(model)
@@ -70,22 +32,14 @@ def inspect(model: ModelArgument, as_json: JsonOption = False) -> None:
         say(f"{about['n_parameters']:,} weights in its networks")
     leaderboard = about["learned"].get("leaderboard_")
     # Whoever saves a model may note anything: what is not as `mixpul fit` notes it is not shown.
-    if _is_like(about["info"], OF_FIT):
+    if is_noted_by_fit(about["info"]):
         _show_fit(about["info"])
-    if leaderboard and _is_like(leaderboard, LEADERBOARD):
+    if leaderboard and is_leaderboard(leaderboard):
         _show_candidates(leaderboard)
     if about["table"]:
         _show_columns(about["table"]["report"])
     settings = ", ".join(f"{name}={value!r}" for name, value in about["params"].items())
     say(f"Settings: {_quote(settings)}")
-
-
-def _is_like(value: Any, spec: Spec) -> bool:
-    try:
-        check_value(value, spec)
-    except DamagedFile:
-        return False
-    return True
 
 
 def _quote(value: Any) -> str:
