@@ -392,7 +392,7 @@ def test_forged_steps_are_refused_with_a_sentence(name, tmp_path):
     ]
     save(make_pipeline(*steps, end()).fit(CODES, Y), path)
     rewrite(path, FORGED[name])
-    with pytest.raises(ValueError, match="mixpul model file: "):
+    with pytest.raises(ValueError, match="mixpul model"):
         load(path)
 
 
