@@ -49,7 +49,7 @@ def mark_long(page):
     return pytest.param(page, marks=pytest.mark.slow) if is_long else page
 
 
-@pytest.mark.parametrize("page", map(mark_long, PROGRAMS), ids=names(PROGRAMS))
+@pytest.mark.parametrize("page", [mark_long(page) for page in PROGRAMS], ids=names(PROGRAMS))
 def test_the_python_blocks_of_a_page_run_as_one_program(page, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     printed = io.StringIO()
