@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from mixpul.images import Skipped
+from mixpul.images import NearCopy, Skipped
 
 __all__ = ["Source"]
 
@@ -32,6 +32,8 @@ class Source:
         Unlabeled images that were left out because they are among the positives, too.
     skipped : sequence of Skipped
         Images that were left out, and why.
+    copies : sequence of NearCopy
+        Unlabeled images that are near copies of labeled positives.
     """
 
     name: str | None = None
@@ -45,3 +47,4 @@ class Source:
     n_resized: int | None = None
     twins: Sequence[str] = ()
     skipped: Sequence[Skipped] = ()
+    copies: Sequence[NearCopy] = ()

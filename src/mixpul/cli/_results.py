@@ -38,6 +38,7 @@ from mixpul.pages.thresholds import find_nearest
 
 __all__ = ["assess_and_save", "show_results", "write_page"]
 
+MOST_NAMED = 5  # labels that look wrong
 COLOURS: dict[Verdict, str] = {"good": "green", "note": "dim", "caution": "yellow", "bad": "red"}
 
 
@@ -175,6 +176,8 @@ def show_results(
     for check in found.checks:
         verdict = f"[{COLOURS[check['verdict']]}]{check['verdict']:<{width}}[/]"
         say(f"{verdict} {escape(check['name'])}: {escape(check['text'])}")
+    if found.doubtful:
+        say(escape(_tell_doubtful(found)))
     say(f"Model: {escape(str(outputs.model))}")
 
 
@@ -201,6 +204,17 @@ def _show_numbers(found: Assessment, inputs: str, details: Sequence[str]) -> Non
         say(escape(format_propensity(data["propensity"])))
     if found.leaderboard:
         say(f"{'Weighed':<{width}}{escape(format_weights(found.leaderboard))}")
+
+
+def _tell_doubtful(found: Assessment) -> str:
+    """Name labeled positives whose labels look wrong."""
+    names = [str(one["id"]) for one in found.doubtful]
+    shown = ", ".join(names[:MOST_NAMED]) + (", ..." if len(names) > MOST_NAMED else "")
+    unit = found.data["unit"] if found.data.get("id") is None else found.data["id"]
+    return (
+        f"Labels that look wrong, because these known positives score below half of the unlabeled "
+        f"{found.data['unit']}s: {unit} {shown}"
+    )
 
 
 def _draw_thresholds(found: Assessment) -> Table:

@@ -7,13 +7,14 @@ from collections.abc import Iterable
 from pathlib import Path
 
 import numpy as np
+import torch
 from numpy.typing import NDArray
 
 from mixpul.images.files import import_pillow, read_files
 
-__all__ = ["make_thumbnails"]
+__all__ = ["make_thumbnails", "shrink_pixels"]
 
-THUMBNAIL_SIZE = 64
+THUMBNAIL_SIZE, TINY_SIZE = 64, 8
 
 
 def make_thumbnails(paths: Iterable[str | os.PathLike]) -> list[str | None]:
@@ -31,6 +32,18 @@ def make_thumbnails(paths: Iterable[str | os.PathLike]) -> list[str | None]:
     """
     readings = read_files([Path(path) for path in paths], THUMBNAIL_SIZE, "resize")
     return [None if one.pixels is None else _write_address(one.pixels) for one in readings]
+
+
+def shrink_pixels(pixels: NDArray[np.uint8]) -> NDArray[np.uint8]:
+    """Shrink images, (n, 3, size, size), to 8 x 8 pixels, by which copies are found."""
+    shape = (len(pixels), 3, TINY_SIZE, TINY_SIZE)
+    small = np.empty(shape, dtype=np.uint8)
+    # In blocks, because in single precision pixels take four times their memory.
+    for start in range(0, len(pixels), 512):
+        block = torch.from_numpy(pixels[start : start + 512]).float()
+        mean = torch.nn.functional.adaptive_avg_pool2d(block, TINY_SIZE)
+        small[start : start + 512] = mean.round().to(torch.uint8).numpy()
+    return small
 
 
 def _write_address(pixels: NDArray[np.uint8]) -> str:
