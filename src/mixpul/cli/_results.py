@@ -134,7 +134,7 @@ def _summarise(
     seed: int,
 ) -> dict[str, Any]:
     """Return what `mixpul monitor` compares later tables with; images have no columns."""
-    if not isinstance(found.model, Pipeline):
+    if not isinstance(found.model, Pipeline) or found.data["unit"] == "image":
         return {}
     verified = negative if negative is not None and negative.any() else None
     folds = getattr(found.model[-1], "oof_folds_", None)

@@ -109,6 +109,7 @@ def fit_images(
         copies = _find_copies(data)
     if step is None:
         _set_epochs(model, data, settings)
+    how = {"size": size, "odd": odd.value}
     found = assess_and_save(
         model,
         data.pixels if data.features is None else data.features,
@@ -118,7 +119,8 @@ def fit_images(
         known=known,
         seed=seed,
         path=outputs.model,
-        info={"pictures": {"size": size, "odd": odd, "features": extractor}},
+        # Only if there are features: files of other fits stay as they were.
+        info={"pictures": how if extractor is None else how | {"features": extractor}},
     )
     by = "" if extractor is None else f", features by {extractor}"
     show_results(found, outputs, f"{size} x {size} pixels{by}")

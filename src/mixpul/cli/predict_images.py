@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from mixpul.base import PUClassifier
     from mixpul.images import Images
 
-__all__ = ["predict_images"]
+__all__ = ["load_image_model", "predict_images"]
 
 
 def predict_images(
@@ -34,7 +34,7 @@ def predict_images(
     from mixpul.persistence import describe
 
     check_score_outputs(outputs, [str(model)])
-    classifier, size = _load_image_model(model)
+    classifier, size = load_image_model(model)
     info = describe(model)["info"]
     asked = outputs.threshold
     threshold = None if asked is None else find_threshold(asked, info)
@@ -51,7 +51,7 @@ def predict_images(
     )
 
 
-def _load_image_model(path: Path) -> "tuple[PUClassifier | Pipeline, int]":
+def load_image_model(path: Path) -> "tuple[PUClassifier | Pipeline, int]":
     """Return the classifier of a model file, and the size of its images."""
     import numpy as np
     from sklearn.pipeline import Pipeline

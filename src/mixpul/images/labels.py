@@ -2,7 +2,7 @@
 
 import hashlib
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from functools import partial
 from pathlib import Path
 from typing import NamedTuple
@@ -12,10 +12,10 @@ from numpy.typing import NDArray
 
 from mixpul.images.featured import read_features
 from mixpul.images.features import ImageFeatures
-from mixpul.images.reading import Images, Skipped, check_image_folder, read_images
+from mixpul.images.reading import Images, Skipped, check_image_folder, read_images, stream_images
 from mixpul.images.thumbnails import shrink_pixels
 
-__all__ = ["LabeledImages", "label_images"]
+__all__ = ["LabeledImages", "hash_content", "label_images", "list_labeled"]
 
 
 class LabeledImages(NamedTuple):
@@ -116,6 +116,39 @@ def label_images(
     if features is not None:
         read = partial(read_features, features=features, cache=cache)
     known, others = (read(folder, odd=odd, verbose=verbose) for folder in (positive, unlabeled))
+    return _label(positive, unlabeled, known, others)
+
+
+def list_labeled(
+    positive: str | os.PathLike,
+    unlabeled: str | os.PathLike,
+    *,
+    size: int,
+    odd: str,
+    verbose: int = 0,
+) -> LabeledImages:
+    """List the images that `label_images` would read, without their pixels; memory stays flat."""
+    _check_folders(positive, unlabeled)
+    known, others = (
+        _join_parts(stream_images(folder, size=size, odd=odd, verbose=verbose))
+        for folder in (positive, unlabeled)
+    )
+    return _label(positive, unlabeled, known, others)
+
+
+def _join_parts(parts: Iterable[Images]) -> Images:
+    """Put the parts of a folder together, and drop all pixels on the way."""
+    whole = Images([], np.empty((0, 3, 0, 0), dtype=np.uint8), [], [], [])
+    for part in parts:
+        for name in ("names", "digests", "is_resized", "skipped"):
+            getattr(whole, name).extend(getattr(part, name))
+    return whole._replace(pixels=np.empty((len(whole.names), 3, 0, 0), dtype=np.uint8))
+
+
+def _label(
+    positive: str | os.PathLike, unlabeled: str | os.PathLike, known: Images, others: Images
+) -> LabeledImages:
+    """Put both folders together; a file that is in both counts as positive only."""
     # By content: a copy under another name is the same image.
     is_new = ~np.isin(others.digests, known.digests)
     if not is_new.any():
@@ -141,7 +174,7 @@ def label_images(
             for folder, images in ((positive, known), (unlabeled, others))
             for name, reason in images.skipped
         ],
-        fingerprint=_hash_content(digests, is_positive),
+        fingerprint=hash_content(digests, is_positive),
         thumbnails=_join("thumbnails", known, others, is_new)
         if has_features
         else shrink_pixels(pixels),
@@ -165,7 +198,7 @@ def _check_folders(positive: str | os.PathLike, unlabeled: str | os.PathLike) ->
         )
 
 
-def _hash_content(digests: list[str], is_positive: NDArray[np.bool_]) -> str:
+def hash_content(digests: list[str], is_positive: NDArray[np.bool_]) -> str:
     """Return a fingerprint of the files and their labels; names and order do not matter."""
     content = "".join(f"{d} {p}\n" for d, p in sorted(zip(digests, is_positive, strict=True)))
     return f"sha256:{hashlib.sha256(content.encode()).hexdigest()}"
