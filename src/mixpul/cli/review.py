@@ -94,7 +94,8 @@ def review(
 
     if out.suffix.lower() not in ENDINGS:
         raise typer.BadParameter(f"-o names a file that ends in {', '.join(ENDINGS)}; got {out}.")
-    check_outputs([out], [*_list_places(table), str(model), *map(str, choice.after or ())], force)
+    others = [str(model), *map(str, choice.after or ())]
+    check_outputs([out], others if _is_of_images(model, table) else [table, *others], force)
     with speak_warnings():
         queue, images = _draw_any(model, table, labels, choice, reading, seed)
     if out.suffix.lower() == ".html":
@@ -121,6 +122,16 @@ def _list_places(table: "str | Sequence[str]") -> list[str]:
     return [table] if isinstance(table, str) else list(table)
 
 
+def _is_of_images(model: Path, table: "str | Sequence[str]") -> bool:
+    """Whether folders are given to a model of images; others may hold tables."""
+    if not all(Path(place).is_dir() for place in _list_places(table)):
+        return False
+    from mixpul.cli._noted import is_of_images
+    from mixpul.persistence import describe
+
+    return is_of_images(describe(model)["info"])
+
+
 def _draw_any(
     model: Path,
     table: str,
@@ -130,15 +141,14 @@ def _draw_any(
     seed: int,
 ) -> "tuple[Queue, list[str | None] | None]":
     """Draw rows of a table, or images, which come with what to show of them."""
-    from mixpul.cli._noted import is_of_images
+    if not _is_of_images(model, table):
+        return _draw_queue(model, table, labels, choice, reading, seed), None
+    from mixpul.assess.answered import read_answers
+    from mixpul.cli._review_images import draw_images
     from mixpul.persistence import describe
 
     about = describe(model)
     info = about["info"]
-    if not is_of_images(info):
-        return _draw_queue(model, table, labels, choice, reading, seed), None
-    from mixpul.assess.answered import read_answers
-    from mixpul.cli._review_images import draw_images
 
     return draw_images(
         model,

@@ -41,7 +41,9 @@ def make_thumbnails(
 def shrink_pixels(pixels: NDArray[np.uint8]) -> NDArray[np.uint8]:
     """Shrink images, (n, 3, size, size), to 8 x 8 pixels, by which copies are found."""
     shape = (len(pixels), 3, TINY_SIZE, TINY_SIZE)
-    small = np.empty(shape, dtype=np.uint8)
+    small = np.zeros(shape, dtype=np.uint8)
+    if not pixels.size:  # they were not kept
+        return small
     # In blocks, because in single precision pixels take four times their memory.
     for start in range(0, len(pixels), 512):
         block = torch.from_numpy(pixels[start : start + 512]).float()
