@@ -403,12 +403,15 @@ def test_changed_files_and_other_folders_are_not_drawn_from(fitted, tmp_path):
 def test_in_a_browser_images_are_answered_by_keys(fitted, browser, tmp_path, width):
     page = tmp_path / "review.html"
     folders = (fitted / "known", fitted / "unlabeled")
-    assert run("review", fitted / "m.mixpul", *folders, "-n", 4, "-o", page).code == 0
+    # A queue of its own: the browser keeps the answers of each.
+    words = ["-n", 4, "--seed", width, "-o", page]
+    assert run("review", fitted / "m.mixpul", *folders, *words).code == 0
     browser.open(page, width)
     assert browser.overflow() <= 0
     assert browser.texts("h1") == ["Is this image positive?"]
     first = browser.run("document.getElementById('image').src")
     assert first.startswith("data:image/jpeg")
+    assert browser.run("document.getElementById('image').decode().then(() => true)")
     assert browser.run("document.getElementById('image').naturalWidth") == 320
     for key in "ynu":
         press(browser, key)
