@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 import torch
 from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.decomposition import PCA
 from sklearn.pipeline import Pipeline, make_pipeline
 
 from mixpul import LogisticPUClassifier, load, save
@@ -121,13 +122,26 @@ def test_what_cannot_extract_is_refused(extractor, words):
         ImageFeatures(extractor, size=8).fit(pixels)
 
 
-def test_features_are_standardised_and_one_that_never_changes_stays_zero():
-    pixels = np.random.default_rng(0).integers(0, 256, (200, 3, 8, 8), dtype=np.uint8)
-    pixels[:, 0] = 7
-    rows = ImageFeatures(lambda x: x.mean((-1, -2)), size=8).fit_transform(pixels)
+def test_main_directions_of_standardised_features_are_kept():
+    random = np.random.default_rng(0)
+    pixels = random.integers(0, 256, (200, 3, 8, 8), dtype=np.uint8)
+    pixels[:, 0] = 7  # tells nothing
+    step = ImageFeatures(lambda x: x.mean((-1, -2)), size=8)
+    rows = step.fit_transform(pixels)
     assert rows.dtype == np.float32
+    assert rows.shape == (200, 2)
     assert_allclose(rows.mean(0), 0, atol=1e-5)
-    assert_allclose(rows.std(0), [0, 1, 1], atol=1e-4)
+    # Columns are uncorrelated, the widest first, and 1 wide on average.
+    spread = np.cov(rows.T, bias=True)
+    assert_allclose(spread[0, 1], 0, atol=1e-4)
+    assert spread[0, 0] >= spread[1, 1]
+    assert_allclose(np.trace(spread), 2, atol=1e-3)
+    # The same as scikit-learn finds, but for signs and that one scale.
+    features = step.extract(pixels).astype(float)[:, 1:]
+    expected = PCA().fit_transform((features - features.mean(0)) / features.std(0))
+    assert_allclose(np.abs(rows), np.abs(expected), atol=1e-3)
+    assert ImageFeatures(step.extractor, size=8, n_components=1).fit_transform(pixels).shape[1] == 1
+    assert_allclose(step.transform(pixels[5:6]), rows[5:6], rtol=1e-6)
 
 
 # -- the store ------------------------------------------------------------------------------
@@ -243,6 +257,9 @@ def test_a_model_with_an_extractor_of_ones_own_needs_it_again(model, folders, tm
     assert describe(path)["steps"][0]["extractor"] == "one of the user's own"
 
 
+PARAMS = {"extractor": "efficientnet-lite0", "size": 12, "n_components": 128}
+
+
 def store_named(path, folders):
     """A model whose file names the extractor; the weights are not needed for that."""
     pixels = read_images(folders[0], size=12).pixels
@@ -257,15 +274,13 @@ def store_named(path, folders):
 @pytest.mark.parametrize(
     ("change", "words"),
     [
-        (
-            {"params": {"extractor": "os.system", "size": 12}},
-            "expected one of 'efficientnet-lite0'",
-        ),
-        ({"params": {"extractor": ["x"], "size": 12}}, "expected one of"),
-        ({"params": {"extractor": "efficientnet-lite0", "size": 10**9}}, "'params.size'"),
+        ({"params": PARAMS | {"extractor": "os.system"}}, "expected one of 'efficientnet-lite0'"),
+        ({"params": PARAMS | {"extractor": ["x"]}}, "expected one of"),
+        ({"params": PARAMS | {"size": 10**9}}, "'params.size'"),
+        ({"params": PARAMS | {"n_components": "all"}}, "'params.n_components'"),
         ({"checksum": "0" * 64}, "not that of its weights"),
         ({"checksum": 3}, "expected text"),
-        ({"learned": {"centre_": 3, "scale_": 3}}, "centre_"),
+        ({"learned": dict.fromkeys(("centre_", "scale_", "components_"), 3)}, "centre_"),
         ({"learned": {}}, "learned.centre_"),
     ],
 )
@@ -316,10 +331,12 @@ def test_the_command_says_what_it_learned_from(fitted):
         "name": "efficientnet-lite0",
         "checksum": extractors.LITE0_CHECKSUM,
         "features": 1280,
+        "components": content["data"]["extractor"]["components"],
     }
+    assert 1 < content["data"]["extractor"]["components"] <= 71
     assert [one["id"] for one in content["data"]["copies"]] == ["copy.bmp"]
     page = (fitted / "page.html").read_text()
-    assert "1,280 features by efficientnet-lite0" in page
+    assert " components of 1,280 features by efficientnet-lite0" in page
     assert "Near copies of known positives" in page
     assert "unlabeled/broken.png" in page
     shown = run("inspect", fitted / "m.mixpul")

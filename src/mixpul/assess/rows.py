@@ -267,6 +267,7 @@ class _FeatureRows(_ImageRows):
             "extractor": {
                 "name": extractor.name or "one of your own",
                 "checksum": extractor.checksum,
-                "features": self.values.shape[1],
+                "features": len(self.features.centre_),
+                "components": self.values.shape[1],
             },
         }

@@ -22,9 +22,14 @@ OF_PARAMS = Record(
     {
         "extractor": Maybe(Choice(tuple(EXTRACTORS))),
         "size": Number(1, MOST_PIXELS, whole=True),
+        "n_components": Maybe(Number(1, whole=True)),
     }
 )
-LEARNED = ("centre_", "scale_")
+LEARNED = {
+    "centre_": Array("float", ("n_features",)),
+    "scale_": Array("float", ("n_features",), 0),
+    "components_": Array("float", ("n_features", "n_columns")),
+}
 NODE = Record({"params": OF_PARAMS, "checksum": Maybe(Text())})
 
 
@@ -34,10 +39,14 @@ class WrongExtractor(MixpulError):
 
 def pack_features(step: ImageFeatures, tensors: list[Tensor]) -> dict[str, Any]:
     """Return what to store: which extractor it is, and how wide its features are."""
-    check_is_fitted(step, "centre_")
+    check_is_fitted(step, "components_")
     extractor = step.extractor if isinstance(step.extractor, str) else None
     return {
-        "params": {"extractor": extractor, "size": int(step.size)},
+        "params": {
+            "extractor": extractor,
+            "size": int(step.size),
+            "n_components": None if step.n_components is None else int(step.n_components),
+        },
         "checksum": step.checksum_,
         "learned": {name: encode_value(getattr(step, name), tensors) for name in LEARNED},
     }
@@ -64,14 +73,15 @@ def rebuild_features(
     # Not the weights themselves: a model can be looked at where these are not installed.
     elif checksum != CHECKSUMS[name]:
         raise DamagedFile(f"its extractor {name!r} has a checksum that is not that of its weights.")
-    step = ImageFeatures(name, size=node["params"]["size"])
+    params = {key: node["params"][key] for key in ("size", "n_components")}
+    step = ImageFeatures(name, **params)
     step.checksum_ = checksum
     sizes: dict[str, int] = {}
     learned: Any = node.get("learned")
     check_value(learned, Record(dict.fromkeys(LEARNED, Anything())), "learned")
-    for key in LEARNED:
+    for key, spec in LEARNED.items():
         value = decode_value(learned[key], tensors)
-        check_value(value, Array("float", ("n_features",)), key, sizes)
+        check_value(value, spec, key, sizes)
         setattr(step, key, value.astype(np.float32))
     if (step.scale_ <= 0).any():
         raise DamagedFile("its features have a width of zero.")

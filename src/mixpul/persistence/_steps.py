@@ -241,7 +241,7 @@ class _Builder:
             if n is not None or depth != 1:
                 raise ValueError("its features of images are not its first step.")
             step = rebuild_features(node, self.tensors, self.extractor)
-            return step, check_width(len(step.centre_))
+            return step, check_width(step.components_.shape[1])
         if name in HOLDERS:
             return self._build_holder(node, n, depth)
         if name not in KINDS:
