@@ -4,7 +4,7 @@ import warnings
 from collections.abc import Mapping
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import typer
 
@@ -45,6 +45,40 @@ class Odd(StrEnum):
     skip = "skip"
 
 
+class Learning(NamedTuple):
+    """What is learned from the images, and how."""
+
+    features: Annotated[
+        Features | None,
+        typer.Option(
+            help="Learn from features by a network that was trained on other images, the default "
+            "if mixpul\\[pretrained] is installed; none trains a small network instead."
+        ),
+    ] = None
+    size: Annotated[
+        int | None,
+        typer.Option(
+            min=8, help="Height and width in pixels; by default 128 for features, else 32."
+        ),
+    ] = None
+    odd: Annotated[Odd, typer.Option(help="What to do with images of another size.")] = Odd.resize
+    method: Annotated[
+        Method | None,
+        typer.Option(help="How to learn, by default mixpul; without features a neural method."),
+    ] = None
+    net: Annotated[
+        ImageNet | None,
+        typer.Option(
+            help="Network to train without features, by default small-conv; allconv13 is large, "
+            "made for a GPU."
+        ),
+    ] = None
+    cache: Annotated[
+        Path | None,
+        typer.Option(help="Folder where features are kept; by default MODEL.features."),
+    ] = None
+
+
 def fit_images(
     positive: Annotated[
         Path, typer.Argument(metavar="POSITIVE", help="Folder of images known to be positive.")
@@ -53,35 +87,7 @@ def fit_images(
         Path, typer.Argument(metavar="UNLABELED", help="Folder of images nobody has labeled.")
     ],
     *,
-    features: Annotated[
-        Features | None,
-        typer.Option(
-            help="Learn from features by a network that was trained on other images, the default "
-            "if mixpul\\[pretrained] is installed; none trains a small network instead."
-        ),
-    ] = None,
-    size: Annotated[
-        int | None,
-        typer.Option(
-            min=8, help="Height and width in pixels; by default 128 for features, else 32."
-        ),
-    ] = None,
-    odd: Annotated[Odd, typer.Option(help="What to do with images of another size.")] = Odd.resize,
-    method: Annotated[
-        Method | None,
-        typer.Option(help="How to learn, by default mixpul; without features a neural method."),
-    ] = None,
-    net: Annotated[
-        ImageNet | None,
-        typer.Option(
-            help="Network to train without features, by default small-conv; allconv13 is large, "
-            "made for a GPU."
-        ),
-    ] = None,
-    cache: Annotated[
-        Path | None,
-        typer.Option(help="Folder where features are kept; by default MODEL.features."),
-    ] = None,
+    learning: Learning,
     settings: SetOption = None,
     known: KnownPrior,
     seed: SeedOption = 0,
@@ -94,28 +100,21 @@ def fit_images(
     # Imported here: it takes seconds, --help should not.
     from mixpul.cli._results import assess_and_save, show_results, write_page
 
-    extractor = _choose_features(features, net)
-    size = size or _find_size(extractor)
-    step, model = _make_model(extractor, size, method, net, settings, seed)
+    extractor, learning = _fill_learning(learning, outputs.model)
+    step, model = _make_model(extractor, learning, settings, seed)
     check_outputs(outputs.list_files(), [], outputs.force)
-    if step is not None:
-        cache = cache or outputs.model.with_name(f"{outputs.model.name}.features")
-        note(
-            f"Features by {extractor}, trained on ImageNet, {size} x {size} pixels, are kept in "
-            f"{str(cache)!r}; --features none trains a small network instead."
-        )
     with speak_warnings() as spoken:
-        data = _read_images(positive, unlabeled, size, odd, step, cache)
+        data = _read_images(positive, unlabeled, learning, step)
         copies = _find_copies(data)
     if step is None:
         _set_epochs(model, data, settings)
-    how = {"size": size, "odd": odd.value}
+    how = {"size": learning.size, "odd": learning.odd.value}
     found = assess_and_save(
         model,
         data.pixels if data.features is None else data.features,
         data.is_positive,
         ids=data.names,
-        source=_describe_source(positive, unlabeled, odd, data, spoken, copies),
+        source=_describe_source(positive, unlabeled, learning.odd, data, spoken, copies),
         known=known,
         seed=seed,
         path=outputs.model,
@@ -123,9 +122,19 @@ def fit_images(
         info={"pictures": how if extractor is None else how | {"features": extractor}},
     )
     by = "" if extractor is None else f", features by {extractor}"
-    show_results(found, outputs, f"{size} x {size} pixels{by}")
+    show_results(found, outputs, f"{learning.size} x {learning.size} pixels{by}")
     if outputs.report is not None:
         write_page(lambda: _render_page(found.to_dict(), positive, unlabeled), outputs)
+
+
+def _fill_learning(asked: Learning, model: Path) -> tuple[str | None, Learning]:
+    """Return the extractor, None if a network is trained here, and all that was not said."""
+    from mixpul.images.features import FEATURE_SIZE
+
+    extractor = _choose_features(asked.features, asked.net)
+    size = asked.size or (NETWORK_SIZE if extractor is None else FEATURE_SIZE)
+    cache = asked.cache or model.with_name(f"{model.name}.features")
+    return extractor, asked._replace(size=size, cache=cache)
 
 
 def _choose_features(asked: Features | None, net: ImageNet | None) -> str | None:
@@ -143,19 +152,8 @@ def _choose_features(asked: Features | None, net: ImageNet | None) -> str | None
     return DEFAULT_FEATURES if is_free and is_installed(DEFAULT_FEATURES) else None
 
 
-def _find_size(extractor: str | None) -> int:
-    from mixpul.images.features import FEATURE_SIZE
-
-    return NETWORK_SIZE if extractor is None else FEATURE_SIZE
-
-
 def _make_model(
-    extractor: str | None,
-    size: int,
-    method: Method | None,
-    net: ImageNet | None,
-    settings: list[str] | None,
-    seed: int,
+    extractor: str | None, learning: Learning, settings: list[str] | None, seed: int
 ) -> "tuple[ImageFeatures | None, Any]":
     """Return the step that computes features, if there is one, and what is to be fitted."""
     from sklearn.pipeline import Pipeline
@@ -164,6 +162,7 @@ def _make_model(
     from mixpul.images import ImageFeatures
     from mixpul.images.defaults import SETTINGS_BY_METHOD
 
+    method, net, size = learning.method, learning.net, learning.size or NETWORK_SIZE
     if extractor is None:
         name = method.value if method else DEFAULT_NETWORK_METHOD
         if name not in IMAGE_METHODS:
@@ -195,24 +194,24 @@ def _render_page(content: dict[str, Any], positive: Path, unlabeled: Path) -> st
 
 
 def _read_images(
-    positive: Path,
-    unlabeled: Path,
-    size: int,
-    odd: Odd,
-    step: "ImageFeatures | None",
-    cache: Path | None,
+    positive: Path, unlabeled: Path, learning: Learning, step: "ImageFeatures | None"
 ) -> "LabeledImages":
     """Read both folders; say what was left out and what is doubtful."""
     from mixpul.images import label_images
 
+    if step is not None:
+        note(
+            f"Features by {step.extractor}, trained on ImageNet, {step.size} x {step.size} pixels, "
+            f"are kept in {str(learning.cache)!r}; --features none trains a small network instead."
+        )
     data = label_images(
         positive,
         unlabeled,
-        size=size,
-        odd=odd,
+        size=learning.size or NETWORK_SIZE,
+        odd=learning.odd,
         verbose=choose_verbosity(),
         features=step,
-        cache=cache,
+        cache=None if step is None else learning.cache,
     )
     note_skipped(data.skipped)
     if data.twins:

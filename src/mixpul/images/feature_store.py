@@ -53,6 +53,10 @@ class FeatureStore:
         self.folder, self.checksum, self.size = Path(folder), checksum, size
         # Where the features of a file are: the part, and the row in it.
         self.places: dict[str, tuple[Path, int]] = {}
+        if self.folder.exists() and not self.folder.is_dir():
+            raise NotADirectoryError(
+                f"{str(folder)!r} is a file; name a folder where features can be kept."
+            )
         self.folder.mkdir(exist_ok=True)
         remove_partials(self.folder)
         for path in sorted(self.folder.glob(f"*{ENDING}")):
