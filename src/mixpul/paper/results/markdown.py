@@ -40,7 +40,7 @@ Each row is a claim and what has to be true for it. A comparison is over the sam
 both sides, and their difference ± its standard error. It speaks for or against the claim if a \
 paired t-test at 5 % calls it clear. That takes about two standard errors with ten runs, and four \
 with three. A claim holds here if every comparison in bold speaks for it, and does not hold if one \
-speaks against it. The other comparisons are shown beside them, and do not decide."""
+of them speaks against it. The other comparisons do not decide."""
 _HOW_TO_READ = """\
 ## How to read the tables
 
