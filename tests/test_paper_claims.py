@@ -132,6 +132,15 @@ def test_less_error_is_better_and_shown_with_a_minus():
     assert evidence.numbers == "a 10.00 %, b 21.00 %: −11.00 ± 0.58"
 
 
+def test_a_data_set_with_one_run_does_not_hide_the_others():
+    pairs = {"x": [(0.7, 0.5), (0.7, 0.51)], "y": [(0.1, 0.9)]}
+    evidence = Evidence("a", "b", pairs, AUC)
+    assert evidence.speaks == 1
+    assert evidence.numbers == "a 0.700, b 0.505: +0.195 ± 0.005"
+    assert evidence.amount == "x, 2 runs"
+    assert [one.amount for one in evidence.split()] == ["x, 2 runs", "y, 1 run"]
+
+
 def test_a_bound_moves_what_is_for_and_what_against():
     pairs = {"x": [(0.70, 0.704), (0.70, 0.705), (0.70, 0.706)]}
     assert Evidence("a", "b", pairs, AUC).speaks == -1

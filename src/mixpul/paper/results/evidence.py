@@ -58,9 +58,18 @@ class Evidence:
         return bool(self.pairs)
 
     @cached_property
+    def counted(self) -> Pairs:
+        """Data sets with several runs, or all if none has.
+
+        The spread of a single run is not known; it must not hide that of the others.
+        """
+        repeated = {name: runs for name, runs in self.pairs.items() if len(runs) > 1}
+        return repeated or self.pairs
+
+    @cached_property
     def gap(self) -> Gap:
         """By how much the first side is better; below zero if it is worse."""
-        gap = measure_gap(self.pairs)
+        gap = measure_gap(self.counted)
         return gap._replace(mean=self.measure.sign * gap.mean)
 
     @property
@@ -71,7 +80,7 @@ class Evidence:
     @property
     def means(self) -> tuple[float, float]:
         """The mean of both sides over runs, then over data sets."""
-        first, second = np.mean([np.mean(runs, axis=0) for runs in self.pairs.values()], axis=0)
+        first, second = np.mean([np.mean(runs, axis=0) for runs in self.counted.values()], axis=0)
         return float(first), float(second)
 
     @property
@@ -88,12 +97,12 @@ class Evidence:
     @property
     def amount(self) -> str:
         """How many data sets and runs it rests on."""
-        counts = sorted({len(runs) for runs in self.pairs.values()})
+        counts = sorted({len(runs) for runs in self.counted.values()})
         runs = f"{counts[0]} to {counts[-1]}" if len(counts) > 1 else str(counts[0])
         runs += " run" if counts[-1] == 1 else " runs"
-        if len(self.pairs) == 1:
-            return f"{next(iter(self.pairs))}, {runs}"
-        return f"{len(self.pairs)} data sets, {runs}"
+        if len(self.counted) == 1:
+            return f"{next(iter(self.counted))}, {runs}"
+        return f"{len(self.counted)} data sets, {runs}"
 
     def split(self) -> list["Evidence"]:
         """Return the same for each data set alone, to be shown beside it."""
