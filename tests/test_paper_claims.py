@@ -5,6 +5,7 @@ import json
 import numpy as np
 import pytest
 
+from mixpul.cli.report import report
 from mixpul.paper import results
 from mixpul.paper.results.evidence import (
     Evidence,
@@ -288,3 +289,12 @@ def test_markdown_says_it_before_the_tables(tmp_path):
     assert "| our settings | **holds here** | for: **Rand 0.710, Dist 0.610: +0.100" in row
     assert text.index("| claim of the paper |") < text.index("## How to read the tables")
     assert text.count("| **not run** |") == 14
+
+
+def test_the_command_counts_verdicts(tmp_path, capsys):
+    records = mine([0.7, 0.71, 0.72], [0.6, 0.61, 0.62], [0.65, 0.66, 0.67])
+    (tmp_path / "rn-mining.jsonl").write_text("".join(json.dumps(r) + "\n" for r in records))
+    report(tmp_path, tmp_path / "page.html")
+    said = capsys.readouterr().out
+    assert "1 hold here, 0 do not, 0 are undecided, 14 are not run." in said
+    assert (tmp_path / "page.html").exists()

@@ -9,7 +9,7 @@ runs) and ranks are taken from the records alone, so the same results lead to th
 - `figures`, `markdown`, `page`: what is drawn and written
 """
 
-from mixpul.paper.results.claims import Claim, judge_claims
+from mixpul.paper.results.claims import Claim, count_verdicts, judge_claims
 from mixpul.paper.results.evidence import Evidence
 from mixpul.paper.results.markdown import render_paper_markdown, render_quality_table
 from mixpul.paper.results.numbers import (
@@ -24,12 +24,14 @@ from mixpul.paper.results.numbers import (
     summarise,
 )
 from mixpul.paper.results.page import render_paper_page, write_report
+from mixpul.paper.results.sections import read_sections
 
 __all__ = [
     "MEASURES",
     "Cell",
     "Claim",
     "Evidence",
+    "count_verdicts",
     "find_best_methods",
     "find_losses",
     "find_published",
@@ -37,6 +39,7 @@ __all__ = [
     "keep_newest",
     "rank_methods",
     "read_folder",
+    "read_sections",
     "render_paper_markdown",
     "render_paper_page",
     "render_quality_table",

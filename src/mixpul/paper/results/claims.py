@@ -5,6 +5,7 @@ t-test at 5 % calls its difference clear. The claim holds here if all comparison
 for it, and does not if one speaks against it.
 """
 
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
@@ -55,6 +56,7 @@ __all__ = [
     "SPEAKS",
     "Claim",
     "Verdict",
+    "count_verdicts",
     "judge_claims",
 ]
 
@@ -120,6 +122,23 @@ def judge_claims(sections: Sequence[Section]) -> list[Claim]:
     """Hold each claim of the paper against the results."""
     by_name = {section.target.name: section for section in sections}
     return [claim for judge in _CLAIMS for claim in judge(by_name)]
+
+
+def count_verdicts(claims: Sequence[Claim]) -> str:
+    """Write how many claims have each verdict; one that is tested with two settings counts twice.
+
+    Examples
+    --------
+    >>> from mixpul.paper.results import Claim, Evidence, MEASURES, count_verdicts
+    >>> evidence = Evidence("Rand", "Dist", {"titanic": [(0.7, 0.6), (0.7, 0.61)]}, MEASURES["auc"])
+    >>> count_verdicts([Claim("Rand works best", "", "", "", [evidence], "rn-mining")])
+    '1 hold here, 0 do not, 0 are undecided, 0 are not run'
+    """
+    counts = Counter(claim.verdict for claim in claims)
+    return (
+        f"{counts['holds here']} hold here, {counts['does not hold here']} do not, "
+        f"{counts['undecided']} are undecided, {counts['not run']} are not run"
+    )
 
 
 def _judge_mining(sections: Sections) -> list[Claim]:
