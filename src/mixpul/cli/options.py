@@ -38,6 +38,7 @@ __all__ = [
     "PositiveOption",
     "Preset",
     "Reading",
+    "SchedulerOption",
     "ScoreOutputs",
     "SeedOption",
     "SetOption",
@@ -151,6 +152,14 @@ SeedOption = Annotated[int, typer.Option(min=0, help="The same seed gives the sa
 ForceOption = Annotated[bool, typer.Option("--force", help="Replace output files that exist.")]
 JsonOption = Annotated[
     bool, typer.Option("--json", help="Print the result as JSON on standard output.")
+]
+SchedulerOption = Annotated[
+    str | None,
+    typer.Option(
+        metavar="ADDRESS",
+        help="Address of a Dask scheduler whose workers do the work, such as tcp://10.0.0.1:8786.",
+        show_default=False,
+    ),
 ]
 SetOption = Annotated[
     list[str] | None,
