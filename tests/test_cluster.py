@@ -8,11 +8,13 @@ import subprocess
 import sys
 import time
 
-import numpy as np
 import pandas as pd
 import pytest
 
-from test_parts import lake, made_rows, model, read_scores_of, write_parts  # noqa: F401
+from mixpul import load
+from mixpul.cli._parts import LOG
+from mixpul.persistence import read_scores
+from test_parts import lake, made_rows, model, write_parts  # noqa: F401
 from test_table_cli import run
 
 distributed = pytest.importorskip("distributed")
@@ -65,3 +67,120 @@ def test_scores_are_those_of_one_process_to_the_bit(model, lake, tmp_path, clust
     assert read_files(there) == read_files(here)
     again = json.loads(run(*words, "--resume", "--json").out)
     assert (again["parts"], again["skipped"], again["rows"]) == (0, 3, 150)
+
+
+@pytest.mark.slow
+def test_a_bad_part_is_named_and_the_others_stay(model, tmp_path, cluster):  # noqa: F811
+    good = made_rows(20).to_csv(index=False)
+    folder = write_parts(
+        tmp_path / "t",
+        a=good,
+        b=good.replace("city", "town"),
+        c="",
+        d=good.splitlines()[0] + "\n",
+        f=made_rows(20)[["day", "city", "x", "id"]].to_csv(index=False),
+        g=made_rows(20).assign(x="a lot").to_csv(index=False),
+    )
+    here, there = tmp_path / "here", tmp_path / "there"
+    said = run("predict", model, folder, "-o", f"{here}/").err
+    words = ["predict", model, folder, "-o", f"{there}/", "--scheduler", cluster.scheduler_address]
+    result = run(*words)
+    assert result.code == 1
+    assert "Traceback" not in result.err
+    # The same sentences, in the order in which workers found out.
+    assert sorted(
+        line.replace(str(there), str(here)) for line in result.err.splitlines()
+    ) == sorted(said.splitlines())
+    assert "3 parts scored, 3 failed" in result.err
+    assert read_files(there) == read_files(here)
+    write_parts(folder, b=good, c=good, g=good)
+    mended = json.loads(run(*words, "--resume", "--json").out)
+    assert (mended["parts"], mended["skipped"], mended["failed"]) == (3, 3, {})
+
+
+@pytest.mark.slow
+def test_parquet_parts_that_differ_or_are_corrupt_are_named(model, lake, tmp_path, cluster):  # noqa: F811
+    first, second, third = sorted(lake.rglob("*.parquet"))
+    first.write_bytes(first.read_bytes()[:-20])
+    frame = pd.read_parquet(second)
+    frame.assign(x=frame["x"].astype(str) + " m").to_parquet(second, index=False)
+    out = tmp_path / "scores"
+    words = ["predict", model, lake, "-o", f"{out}/", "--scheduler", cluster.scheduler_address]
+    result = run(*words)
+    assert result.code == 1
+    for path in (first, second):
+        assert sum(str(path) in line for line in result.err.splitlines()) == 1
+    assert list(read_files(out)) == [str(third.relative_to(lake))]
+
+
+@pytest.mark.slow
+def test_a_worker_that_is_killed_loses_nothing(model, tmp_path, cluster):  # noqa: F811
+    folder = tmp_path / "lake"
+    folder.mkdir()
+    for k in range(24):
+        made_rows(2000, first=2000 * k, seed=k).to_csv(folder / f"{k:02}.csv", index=False)
+    here, there = tmp_path / "here", tmp_path / "there"
+    assert run("predict", model, folder, "-o", f"{here}/").code == 0
+    words = ["predict", model, folder, "-o", f"{there}/", "--scheduler", cluster.scheduler_address]
+    process = subprocess.Popen([sys.executable, "-m", "mixpul", *map(str, words)])
+    # In the middle: some parts are written, others are not.
+    wait_until(lambda: len(list(there.glob("*.csv"))) >= 3)
+    with distributed.Client(cluster) as client:
+        killed = next(iter(client.run(os.getpid).values()))
+        os.kill(killed, signal.SIGKILL)
+    assert process.wait(timeout=1200) == 0
+    assert read_files(there) == read_files(here)
+    # Nothing twice: each part has one line in the log.
+    lines = (there / LOG).read_text().splitlines()
+    assert sorted(json.loads(line)["output"] for line in lines) == sorted(read_files(here))
+
+
+def wait_until(is_so, seconds=600):
+    end = time.monotonic() + seconds
+    while not is_so():
+        assert time.monotonic() < end
+        time.sleep(0.05)
+
+
+# -- compare and fit ------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def table(tmp_path_factory):
+    frame = made_rows(300)
+    path = tmp_path_factory.mktemp("table") / "t.csv"
+    frame.assign(bought=(frame["x"] > 1).astype(int)).to_csv(path, index=False)
+    return path
+
+
+@pytest.mark.slow
+def test_a_comparison_has_the_scores_of_one_process(table, tmp_path, cluster):
+    words = ["compare", table, "--label", "bought", "--methods", "logistic,upu,bagging"]
+    words += ["--folds", "3", "--json"]
+    here = run(*words, "-o", tmp_path / "here")
+    there = run(*words, "-o", tmp_path / "there", "--scheduler", cluster.scheduler_address)
+    assert there.code == 0, there.err
+    kept = [read_kept(tmp_path / name) for name in ("here", "there")]
+    assert kept[0] == kept[1]
+    assert len(kept[0]) == 3
+    best = [json.loads(one.out)["recommended"] for one in (here, there)]
+    assert best[0] == best[1]
+
+
+def read_kept(folder):
+    records = [json.loads(path.read_text()) for path in sorted(folder.glob("*.json"))]
+    return {one["method"]: (one["key"], one["scores"]) for one in records if "key" in one}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("method", ["auto", "logistic"])
+def test_a_fit_is_that_of_one_process(table, tmp_path, cluster, method):
+    few = ["--set", "candidates=trees,logistic-0.1,kernel-narrow"] if method == "auto" else []
+    words = ["fit", table, "--label", "bought", "--id", "id", "--method", method, *few]
+    assert run(*words, "-o", tmp_path / "here.mixpul").code == 0
+    there = run(*words, "-o", tmp_path / "there.mixpul", "--scheduler", cluster.scheduler_address)
+    assert there.code == 0, there.err
+    here, there = (tmp_path / f"{name}.mixpul" for name in ("here", "there"))
+    assert (read_scores(here) == read_scores(there)).all()
+    rows = pd.read_csv(table)
+    assert (load(here).decision_function(rows) == load(there).decision_function(rows)).all()

@@ -169,7 +169,7 @@ def test_a_tiny_table_killed_and_resumed(tmp_path):
         command(tmp_path), start_new_session=True, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE
     )
     folder = tmp_path / "uci"
-    deadline = time.monotonic() + 60
+    deadline = time.monotonic() + 600
     while len(list(folder.glob("*.json"))) < 5:
         assert first.poll() is None, first.stderr.read().decode()
         assert time.monotonic() < deadline

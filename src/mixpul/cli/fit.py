@@ -12,6 +12,7 @@ from mixpul.cli.options import (
     KnownPrior,
     Method,
     Reading,
+    SchedulerOption,
     SeedOption,
     SetOption,
     TableArgument,
@@ -36,6 +37,7 @@ def fit(
     known: KnownPrior,
     weighing: Weighing,
     seed: SeedOption = 0,
+    scheduler: SchedulerOption = None,
     outputs: FitOutputs,
 ) -> None:
     """Learn from a table of known positives and unlabeled rows; say how good it is.
@@ -45,6 +47,7 @@ def fit(
     # Imported here: it takes seconds, --help should not.
     from sklearn.pipeline import make_pipeline
 
+    from mixpul._util.cluster import use_cluster
     from mixpul.cli._inputs import read_labeled_table
     from mixpul.cli._results import assess_and_save, show_results, write_page
     from mixpul.cli._settings import make_classifier
@@ -55,22 +58,23 @@ def fit(
     # Before the table is read: a fit may take long, and its result must have a place.
     check_outputs(outputs.list_files(), [table, *(options.verdicts or ())], outputs.force)
     _check_weighing(weighing, classifier)
-    with speak_warnings() as spoken:
-        data = read_labeled_table(table, options, reading, weighing)
-    found = assess_and_save(
-        make_pipeline(data.input, classifier),
-        data.X,
-        data.is_positive,
-        negative=data.is_negative,
-        ids=data.ids,
-        source=_describe_source(table, data, spoken),
-        known=known,
-        weights=data.weights,
-        propensity=weighing.propensity,
-        seed=seed,
-        path=outputs.model,
-        info=_describe_table(data, reading, weighing),
-    )
+    with use_cluster(scheduler):
+        with speak_warnings() as spoken:
+            data = read_labeled_table(table, options, reading, weighing)
+        found = assess_and_save(
+            make_pipeline(data.input, classifier),
+            data.X,
+            data.is_positive,
+            negative=data.is_negative,
+            ids=data.ids,
+            source=_describe_source(table, data, spoken),
+            known=known,
+            weights=data.weights,
+            propensity=weighing.propensity,
+            seed=seed,
+            path=outputs.model,
+            info=_describe_table(data, reading, weighing),
+        )
     columns = found.data["columns"]
     n_used = sum(entry["used"] for entry in columns)
     inputs = f"{n_used} of {len(columns)} columns used"
