@@ -202,7 +202,8 @@ def sample_part(task: Task, design: Design, reading: Mapping[str, Any] | None = 
     style = CSVStyle.make(**(reading or {}))
     part, name, types = task
     base = _hash_name(design.seed, name)
-    sketch, columns = Sketch(), ()
+    sketch = Sketch()
+    columns: tuple[str, ...] = ()
     collected: dict[Kind, _Collected] = {}
     n_rows = 0
     for batch in stream_raw(part, types, style):
@@ -291,10 +292,12 @@ def keep_smallest(pieces: list[Piece], n: int) -> list[Piece]:
     keys = np.concatenate([piece.keys for piece in pieces])
     limit = np.partition(keys, n - 1)[n - 1] if n else np.uint64(0)
     is_kept = keys < limit
-    equal = np.flatnonzero(keys == limit)
     owners = np.repeat(np.arange(len(pieces)), [len(piece.keys) for piece in pieces])
     numbers = np.concatenate([piece.rows for piece in pieces])
-    equal = sorted(equal, key=lambda place: (pieces[owners[place]].part, numbers[place]))
+    equal = sorted(
+        np.flatnonzero(keys == limit),
+        key=lambda place: (pieces[owners[place]].part, numbers[place]),
+    )
     is_kept[equal[: n - int(is_kept.sum())]] = True
     ends = np.cumsum([len(piece.keys) for piece in pieces])[:-1]
     kept = []
