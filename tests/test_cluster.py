@@ -184,3 +184,21 @@ def test_a_fit_is_that_of_one_process(table, tmp_path, cluster, method):
     assert (read_scores(here) == read_scores(there)).all()
     rows = pd.read_csv(table)
     assert (load(here).decision_function(rows) == load(there).decision_function(rows)).all()
+
+
+@pytest.mark.slow
+def test_a_large_table_is_sampled_part_by_part(table, tmp_path, cluster, monkeypatch):
+    """The same sample as here; workers run in another folder, so names must be absolute."""
+    frame = pd.read_csv(table)
+    (tmp_path / "lake").mkdir()
+    for k in range(3):
+        frame[k::3].to_parquet(tmp_path / "lake" / f"{k}.parquet", index=False)
+    monkeypatch.chdir(tmp_path)
+    words = ["fit", "lake", "--label", "bought", "--id", "id", "--method", "logistic"]
+    words += ["--max-rows", "150"]
+    here = run(*words, "-o", "here.mixpul")
+    assert here.code == 0, here.err
+    there = run(*words, "-o", "there.mixpul", "--scheduler", cluster.scheduler_address)
+    assert there.code == 0, there.err
+    assert len(read_scores("here.mixpul")) == 150
+    assert (read_scores("here.mixpul") == read_scores("there.mixpul")).all()

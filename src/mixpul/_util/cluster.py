@@ -9,6 +9,7 @@ import logging
 import warnings
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
+from itertools import islice
 from typing import Any
 
 from joblib import parallel_config
@@ -83,7 +84,7 @@ def run_tasks(
     completed = as_completed([], loop=client.loop)
 
     def hand_out(n: int) -> None:
-        for job, _ in zip(waiting, range(n), strict=False):
+        for job in islice(waiting, n):
             future = client.submit(function, job, *held, pure=False)
             under_way[future] = job
             completed.add(future)
@@ -114,7 +115,7 @@ class ClusterBackend(ParallelBackendBase):
 
     def effective_n_jobs(self, n_jobs: int | None) -> int:
         """Count the threads of the cluster; joblib would do the work of a single one here."""
-        return max(2, _count_threads(self.client))
+        return 1 if n_jobs == 1 else max(2, _count_threads(self.client))
 
     def submit(self, func: Any, callback: Callable[[Any], None] | None = None) -> Any:
         """Hand a batch of calls over."""

@@ -22,6 +22,7 @@ from mixpul.cli._scoring import Scorer
 from mixpul.persistence.contents import load_content
 from mixpul.tables.formats import split_place
 from mixpul.tables.opening import is_remote
+from mixpul.tables.parts import make_absolute
 
 __all__ = ["use_workers"]
 
@@ -55,7 +56,7 @@ def _perform(
         "outputs": scorer.outputs,
         "n_workers": 1,  # the threads of a worker take a part each
     }
-    sent = [task._replace(place=_make_absolute(task.place)) for task in tasks]
+    sent = [task._replace(place=make_absolute(task.place)) for task in tasks]
     content = model.read_bytes()
     for task, reply in run_tasks(client, _score_there, sent, content, how, checksum):
         yield task, str(reply) if isinstance(reply, MixpulError) else _keep(reply, task, scorer)
@@ -75,14 +76,6 @@ def _keep(reply: Reply, task: PartTask, scorer: Scorer) -> Done | str:
     except OSError as error:
         return str(error)
     return reply.outcome
-
-
-def _make_absolute(name: str) -> str:
-    """Return the name of a part for workers that run in another folder."""
-    path, place = split_place(name)
-    if is_remote(path):
-        return name
-    return os.path.abspath(path) + ("" if place is None else f"::{place}")
 
 
 def _score_there(task: PartTask, content: bytes, how: dict[str, Any], checksum: str) -> Reply:
