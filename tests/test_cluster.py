@@ -7,12 +7,28 @@ import socket
 import subprocess
 import sys
 import time
+from contextlib import nullcontext
 
+import numpy as np
 import pandas as pd
 import pytest
+from joblib import parallel_config
+from sklearn.base import clone
+from sklearn.linear_model import LogisticRegression
 
-from mixpul import load
+from mixpul import (
+    AutoPUClassifier,
+    BaggingPUClassifier,
+    BoostingPUClassifier,
+    LogisticPUClassifier,
+    MixPULClassifier,
+    assess,
+    load,
+)
+from mixpul._names import METHODS
+from mixpul._util.cross_validation import cross_validate
 from mixpul.cli._parts import LOG
+from mixpul.miners import NTCMiner
 from mixpul.persistence import read_scores
 from test_parts import lake, made_rows, model, write_parts  # noqa: F401
 from test_table_cli import run
@@ -202,3 +218,55 @@ def test_a_large_table_is_sampled_part_by_part(table, tmp_path, cluster, monkeyp
     assert there.code == 0, there.err
     assert len(read_scores("here.mixpul")) == 150
     assert (read_scores("here.mixpul") == read_scores("there.mixpul")).all()
+
+
+# -- everything with n_jobs -----------------------------------------------------------------
+
+WITH_JOBS = {
+    "auto": AutoPUClassifier(candidates=["trees", "logistic-0.1"], n_folds=2),
+    "bagging": BaggingPUClassifier(n_estimators=10),
+    "bagging of others": BaggingPUClassifier(LogisticRegression(), n_estimators=4),
+    "boosting": BoostingPUClassifier(n_estimators=4, n_trees=5),
+    "mixpul, mined": MixPULClassifier(
+        miner=NTCMiner(n_jobs=2), n_epochs=2, net=(8,), cross_fitting=2, batch_size=16
+    ),
+}
+BACKENDS = [
+    "threading",
+    pytest.param("loky", marks=pytest.mark.slow),
+    pytest.param("dask", marks=pytest.mark.slow),
+]
+
+
+def test_all_classifiers_with_n_jobs_are_here():
+    named = {name for name in METHODS if "n_jobs" in METHODS[name]().get_params()}
+    assert named == {"auto", "bagging", "boosting"}
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_scores_do_not_depend_on_the_backend_of_joblib(backend, request):
+    X = np.random.default_rng(0).normal(size=(120, 4)).astype(np.float32)
+    y = (X[:, 0] > 0.8).astype(int)
+    client = nullcontext()
+    if backend == "dask":
+        client = distributed.Client(request.getfixturevalue("cluster"))
+    with client, parallel_config(backend, n_jobs=2):
+        for name, classifier in WITH_JOBS.items():
+            alone = clone(classifier).set_params(random_state=0)
+            many = clone(alone)
+            if "n_jobs" in many.get_params():
+                many.set_params(n_jobs=2)
+            with parallel_config("sequential"):
+                expected = alone.fit(X, y).decision_function(X)
+            assert (many.fit(X, y).decision_function(X) == expected).all(), name
+        folds = np.arange(120, dtype=np.int32) % 3
+        spread = [
+            cross_validate(LogisticPUClassifier(random_state=0), X, y, folds, n_jobs=n)[0]
+            for n in (1, 2)
+        ]
+        assert (spread[0] == spread[1]).all()
+        one, two = (
+            assess.compare(X, y, ["logistic", "bagging"], n_folds=2, n_jobs=n).methods
+            for n in (1, 2)
+        )
+        assert [m["pu_auc"] for m in one] == [m["pu_auc"] for m in two]
