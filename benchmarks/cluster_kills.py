@@ -134,7 +134,7 @@ def main() -> None:
     with (
         tempfile.TemporaryDirectory() as name,
         LocalCluster(
-            n_workers=2, threads_per_worker=1, dashboard_address=None, silence_logs=100
+            n_workers=2, threads_per_worker=1, dashboard_address=":0", silence_logs=100
         ) as local,
     ):
         make_inputs(Path(name))

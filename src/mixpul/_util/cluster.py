@@ -6,6 +6,7 @@ puts arrays on one worker, and they are gone with it.)
 """
 
 import logging
+import socket
 import warnings
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
@@ -20,11 +21,12 @@ from mixpul._util.errors import MixpulError
 
 __all__ = ["ClusterError", "connect", "run_tasks", "use_cluster"]
 
-SECONDS_TO_ANSWER = 5
+SECONDS_TO_ANSWER = 10
 # Tasks handed out for each thread of the cluster: the next one is there when one is done, and
 # hardly more than what is under way is lost when this process is killed.
 TASKS_PER_THREAD = 2
 PREFIX = "distributed."
+GONE = "The Dask scheduler is gone; start it again, and run the command again."
 
 
 class ClusterError(MixpulError):
@@ -45,6 +47,7 @@ def connect(scheduler: str) -> Iterator[Any]:
     settings = {"distributed.admin.large-graph-warning-threshold": "1TB"}
     with _keep_quiet(), dask.config.set(settings):
         try:
+            _knock(scheduler)
             client = Client(scheduler, timeout=SECONDS_TO_ANSWER, set_as_default=False)
         # What an address can be wrong in: nobody there, not an address, something else there.
         except (OSError, ValueError, TypeError, RuntimeError, ImportError) as error:
@@ -83,13 +86,15 @@ def run_tasks(
     under_way: dict[Any, Any] = {}
     completed = as_completed([], loop=client.loop)
 
-    def hand_out(n: int) -> None:
-        for job in islice(waiting, n):
+    def hand_out() -> None:
+        # Counted again: workers come and go.
+        most = TASKS_PER_THREAD * max(1, _count_threads(client))
+        for job in islice(waiting, max(0, most - len(under_way))):
             future = client.submit(function, job, *held, pure=False)
             under_way[future] = job
             completed.add(future)
 
-    hand_out(TASKS_PER_THREAD * max(1, _count_threads(client)))
+    hand_out()
     for future in completed:
         job = under_way.pop(future)
         try:
@@ -99,7 +104,7 @@ def run_tasks(
             if future.status != "error":
                 raise
             result = error
-        hand_out(1)
+        hand_out()
         yield job, result
 
 
@@ -143,7 +148,10 @@ def _call_all(calls: Iterable[tuple[Callable[..., Any], Any, Any]]) -> list[Any]
 
 
 def _count_threads(client: Any) -> int:
-    return sum(client.nthreads().values())
+    try:
+        return sum(client.nthreads().values())
+    except OSError as error:
+        raise ClusterError(GONE) from error
 
 
 def _take_result(future: Any) -> Any:
@@ -162,9 +170,7 @@ def _take_result(future: Any) -> Any:
     except (CancelledError, OSError) as error:
         if future.status == "error":  # the task's own
             raise
-        raise ClusterError(
-            "The Dask scheduler is gone; start it again, and run the command again."
-        ) from error
+        raise ClusterError(GONE) from error
 
 
 def _check_workers(client: Any, scheduler: str) -> None:
@@ -185,6 +191,18 @@ def _check_workers(client: Any, scheduler: str) -> None:
             UserWarning,
             stacklevel=2,
         )
+
+
+def _knock(scheduler: str) -> None:
+    """Refuse an address where no scheduler is: Dask would try again, or wait for an answer."""
+    from distributed.comm.addressing import parse_address, parse_host_port
+
+    scheme, place = parse_address(scheduler)
+    if scheme in ("tcp", "tls"):
+        with socket.create_connection(parse_host_port(place), SECONDS_TO_ANSWER) as door:
+            # A scheduler speaks first. Web servers wait to be asked, for ever if need be.
+            if scheme == "tcp" and not door.recv(1):
+                raise OSError("something else listens there")
 
 
 @contextmanager
