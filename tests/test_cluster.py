@@ -26,6 +26,8 @@ from mixpul import (
     load,
 )
 from mixpul._names import METHODS
+from mixpul._util import cluster as _cluster
+from mixpul._util.cluster import ClusterError, connect
 from mixpul._util.cross_validation import cross_validate
 from mixpul.cli._parts import LOG
 from mixpul.miners import NTCMiner
@@ -67,6 +69,14 @@ def test_an_unreachable_scheduler_is_one_sentence(model, lake, tmp_path):  # noq
         (line,) = result.err.splitlines()
         assert f"No Dask scheduler answers at {address!r}" in line
         assert not (tmp_path / "scores").exists()
+
+
+def test_something_else_at_the_address_is_named(monkeypatch):
+    monkeypatch.setattr(_cluster, "SECONDS_TO_ANSWER", 0.5)
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        address = f"tcp://127.0.0.1:{silent.getsockname()[1]}"
+        with pytest.raises(ClusterError, match="timed out"), connect(address):
+            pass
 
 
 # -- predict --------------------------------------------------------------------------------
