@@ -52,7 +52,8 @@ class Assessment:
         called: ``"row"`` or ``"image"``. ``"negatives"`` counts verified negatives, which are not
         among the ``"unlabeled"`` rows. ``"weighed"`` says whether rows had different weights.
         ``"propensity"`` has the columns by which labeled positives were weighed, and the kinds of
-        rows with their weights, or is None.
+        rows with their weights, or is None. ``"sample"`` has the same numbers of the whole table if
+        these rows are a random sample of it, or is None; shares hold for both.
     method, settings, seed, folds
         How the scores came about.
     pu_auc : Estimate
@@ -354,6 +355,7 @@ def _describe_data(
         "negatives": n_negative,
         "weighed": ready.weights is not None,
         "propensity": None if ready.propensity is None else ready.propensity.to_dict(),
+        "sample": None if source.sample is None else dict(source.sample),
         **rows.describe(source),
         "fingerprint": source.fingerprint,
     }

@@ -160,6 +160,11 @@ def _describe_data(about: About) -> str:
     ]
     if n_negative := assessment.get("negatives", 0):
         lines[0] += f", {n_negative:,} verified negatives"
+    if sample := info.get("sample"):
+        lines.append(
+            f"- They are a random sample of {sample['rows']:,} rows, "
+            f"{sample['positives']:,} of them labeled positive"
+        )
     if images := info.get("pictures"):
         lines.append(f"- Images of {images['size']} x {images['size']} pixels")
     lines.append(f"- Fingerprint of the file: `{info.get('fingerprint') or 'none, a stream'}`")

@@ -1,0 +1,441 @@
+"""A random sample of a table that is larger than memory, in one pass.
+
+Each row has a key: a hash of the seed, the name of its file and its number in that file. Of the
+rows of each label those with the smallest keys are kept. Which rows these are depends neither on
+the order of the files, nor on the size of batches, nor on who reads which file: what is kept of
+some files and what is kept of others is merged by keeping the smallest keys again.
+"""
+
+import hashlib
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import reduce
+from typing import Any, NamedTuple
+
+import numpy as np
+from joblib import Parallel, delayed, effective_n_jobs
+from numpy.typing import NDArray
+
+from mixpul._util.errors import TableError
+from mixpul._util.progress import progress_bar
+from mixpul.tables._csv import CSVStyle
+from mixpul.tables._joining import join_pieces
+from mixpul.tables._reading import TYPED, stream_raw
+from mixpul.tables._strata import Design, Kind, code_kinds, sort_kinds
+from mixpul.tables.formats import find_format, split_place
+from mixpul.tables.frames import from_arrow, import_tables
+from mixpul.tables.names import check_present
+from mixpul.tables.opening import is_stream, show_name
+from mixpul.tables.parts import (
+    Part,
+    find_partition_types,
+    find_parts,
+    make_absolute,
+    name_parts,
+)
+from mixpul.tables.ranges import Range, find_ranges, merge_ranges
+
+__all__ = [
+    "MOST_CELLS",
+    "MOST_ROWS",
+    "Design",
+    "Sample",
+    "Sketch",
+    "choose_max_rows",
+    "finish_sample",
+    "list_tasks",
+    "merge_sketches",
+    "sample_part",
+    "sample_table",
+]
+
+# A fit of a million rows of 30 numbers takes less than 2 GB; wider tables have fewer rows.
+MOST_ROWS, MOST_CELLS = 1_000_000, 100_000_000
+# Of the rows to keep, the share that labeled positives and verified negatives may have at most.
+SHARE_OF_POSITIVES, SHARE_OF_NEGATIVES = 0.5, 0.25
+# How many rows too many are held before they are thrown away: doing so costs a copy.
+SLACK = 1.25
+# Constants of splitmix64, whose outputs of consecutive numbers look random.
+STEP, FIRST, SECOND = 0x9E3779B97F4A7C15, 0xBF58476D1CE4E5B9, 0x94D049BB133111EB
+
+
+class Piece(NamedTuple):
+    """Some rows of a part: their keys, their numbers in the part, and an Arrow table of them."""
+
+    part: str
+    keys: NDArray[np.uint64]
+    rows: NDArray[np.int64]
+    table: Any
+
+
+class Seen(NamedTuple):
+    """What is remembered of a part: where it is, what is in it, and which columns folders tell."""
+
+    path: str
+    form: str
+    told: tuple[str, ...]
+    columns: tuple[str, ...]
+    n_rows: int
+
+
+@dataclass(frozen=True)
+class Sketch:
+    """What is kept of some parts, and counts of all of their rows; made of plain data.
+
+    Attributes
+    ----------
+    pieces : dict
+        Per kind of rows, by label, those with the smallest keys.
+    counts : dict
+        Per kind of rows how many there are.
+    parts : dict
+        Per name of a part that has rows what was seen of it.
+    ranges : dict
+        Per column of numbers the smallest and the largest one; None if some are not numbers.
+    """
+
+    pieces: dict[Kind, list[Piece]] = field(default_factory=dict)
+    counts: dict[Kind, int] = field(default_factory=dict)
+    parts: dict[str, Seen] = field(default_factory=dict)
+    ranges: dict[str, Range | None] = field(default_factory=dict)
+
+
+class Sample(NamedTuple):
+    """A sample of a table, and counts of the whole.
+
+    Attributes
+    ----------
+    frame : pandas.DataFrame
+        The rows that were drawn, in the order of the names of the parts.
+    rows : ndarray of int
+        Their numbers in the table, its parts in the order of their names.
+    n_rows, n_positive, n_negative, n_unlabeled : int
+        Of the whole table.
+    share : float
+        Which share of the unlabeled rows was drawn.
+    ranges : dict
+        Per column of numbers of the whole table the smallest and the largest one.
+    """
+
+    frame: Any
+    rows: NDArray[np.int64]
+    n_rows: int
+    n_positive: int
+    n_negative: int
+    n_unlabeled: int
+    share: float
+    ranges: dict[str, Range]
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether all rows were drawn."""
+        return len(self.rows) == self.n_rows
+
+
+class Task(NamedTuple):
+    """One part to sample: where it is, its name, and the types of columns that folders tell."""
+
+    part: Part
+    name: str
+    types: dict[str, Any]
+
+
+def list_tasks(table: Any) -> list[Task]:
+    """Return the parts of a table as `sample_part` takes them, whoever calls it."""
+    parts = find_parts(table)
+    types = find_partition_types(parts)
+    return [Task(part, name, types) for part, name in zip(parts, name_parts(parts), strict=True)]
+
+
+def choose_max_rows(n_columns: int) -> int:
+    """Return how many rows to keep if a user does not say it.
+
+    >>> choose_max_rows(30), choose_max_rows(1000)
+    (1000000, 100000)
+    """
+    return min(MOST_ROWS, MOST_CELLS // max(n_columns, 1))
+
+
+def sample_table(
+    table: Any, design: Design, reading: Mapping[str, Any] | None = None, verbose: int = 0
+) -> Sample:
+    """Draw a sample of a table, part by part.
+
+    Parameters
+    ----------
+    table : str, path-like, or a sequence of them
+        As `read_table` takes it.
+    design : Design
+    reading : mapping, optional
+        How CSV files are written: keywords of `read_table`.
+    verbose : int, default=0
+        1 shows a progress bar.
+
+    Returns
+    -------
+    Sample
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> import pandas as pd
+    >>> from mixpul.tables.sampling import Design, sample_table
+    >>> path = pathlib.Path(tempfile.mkdtemp()) / "people.csv"
+    >>> rows = pd.DataFrame({"age": range(1000), "bought": [1] + [0] * 999})
+    >>> rows.to_csv(path, index=False)
+    >>> found = sample_table(path, Design(max_rows=100, label="bought"))
+    >>> len(found.frame), found.frame["bought"].sum(), found.n_unlabeled, found.ranges["age"]
+    (100, np.int64(1), 999, Range(low=0.0, high=999.0))
+    """
+    import_tables()
+    tasks = list_tasks(table)
+    with progress_bar(len(tasks), "Reading", verbose, "parts") as advance:
+
+        def sketch_all() -> Iterator[Sketch]:
+            for sketch in _sample_parts(tasks, design, reading):
+                yield sketch
+                advance({})
+
+        whole = merge_sketches(sketch_all(), design)
+    return finish_sample(whole, design, reading)
+
+
+def _sample_parts(
+    tasks: list[Task], design: Design, reading: Mapping[str, Any] | None
+) -> Iterable[Sketch]:
+    """Sample part by part here, or wherever joblib is told to: workers take a part each."""
+    # A stream is here and nowhere else.
+    n_jobs = 1 if any(is_stream(task.part.name) for task in tasks) else None
+    if effective_n_jobs(n_jobs) > 1:
+        tasks = [
+            task._replace(part=task.part._replace(name=make_absolute(task.part.name)))
+            for task in tasks
+        ]
+    pool = Parallel(n_jobs=n_jobs, batch_size=1, return_as="generator_unordered")
+    return pool(delayed(sample_part)(task, design, reading) for task in tasks)
+
+
+# -- one part -------------------------------------------------------------------------------
+
+
+def sample_part(task: Task, design: Design, reading: Mapping[str, Any] | None = None) -> Sketch:
+    """Read one part, and keep the rows of each kind that have the smallest keys."""
+    import_tables()
+    style = CSVStyle.make(**(reading or {}))
+    part, name, types = task
+    base = _hash_name(design.seed, name)
+    sketch = Sketch()
+    columns: tuple[str, ...] = ()
+    collected: dict[Kind, _Collected] = {}
+    n_rows = 0
+    for batch in stream_raw(part, types, style):
+        columns = _add_columns(columns, batch.schema.names)
+        check_present([design.label], batch.schema.names, show_name(part.name))
+        keys = hash_rows(base, n_rows, batch.num_rows)
+        numbers = np.arange(n_rows, n_rows + batch.num_rows)
+        for kind, chosen in code_kinds(batch.column(design.label), design, style.decimal):
+            own = collected.setdefault(kind, _Collected(design.max_rows))
+            own.add(name, keys, numbers, batch, chosen)
+        merge_ranges(sketch.ranges, find_ranges(batch, sketch.ranges, style.decimal))
+        n_rows += batch.num_rows
+    if n_rows:
+        form = find_format(split_place(part.name)[0])[0]
+        sketch.parts[name] = Seen(part.name, form, tuple(part.columns), columns, n_rows)
+    for kind, own in collected.items():
+        sketch.counts[kind] = own.n_rows
+        sketch.pieces[kind] = keep_smallest(own.pieces, design.max_rows)
+    return sketch
+
+
+def _add_columns(known: tuple[str, ...], names: Iterable[str]) -> tuple[str, ...]:
+    # Lines of JSON may have other keys than those before them.
+    return tuple(dict.fromkeys([*known, *names]))
+
+
+def _hash_name(seed: int, name: str) -> int:
+    digest = hashlib.blake2b(f"{seed}\0{name}".encode(errors="surrogateescape"), digest_size=8)
+    return int.from_bytes(digest.digest(), "little")
+
+
+def hash_rows(base: int, first: int, n_rows: int) -> NDArray[np.uint64]:
+    """Return the keys of consecutive rows of a part: splitmix64, seeded by the part.
+
+    The first outputs for the seed 0 are those of the published generator.
+
+    >>> [hex(key) for key in hash_rows(0, 0, 2)]
+    ['0xe220a8397b1dcdaf', '0x6e789e6aa1b965f4']
+    """
+    # Unsigned numbers wrap around, as the generator wants it.
+    keys = np.arange(first + 1, first + n_rows + 1, dtype=np.uint64)
+    keys *= np.uint64(STEP)
+    keys += np.uint64(base)
+    for shift, factor in ((30, FIRST), (27, SECOND)):
+        keys ^= keys >> np.uint64(shift)
+        keys *= np.uint64(factor)
+    keys ^= keys >> np.uint64(31)
+    return keys
+
+
+class _Collected:
+    """Rows of one kind while a part is read."""
+
+    def __init__(self, max_rows: int) -> None:
+        self.max_rows = max_rows
+        self.n_rows = self.n_held = 0
+        self.pieces: list[Piece] = []
+        self.limit: np.uint64 | None = None
+
+    def add(
+        self,
+        part: str,
+        keys: NDArray[np.uint64],
+        numbers: NDArray[np.int64],
+        batch: Any,
+        chosen: NDArray[np.intp],
+    ) -> None:
+        """Keep those of the `chosen` rows of a batch that may be among the smallest."""
+        self.n_rows += len(chosen)
+        if self.limit is not None:
+            chosen = chosen[keys[chosen] <= self.limit]
+        if not len(chosen):
+            return
+        self.pieces.append(Piece(part, keys[chosen], numbers[chosen], _take(batch, chosen)))
+        self.n_held += len(chosen)
+        if self.n_held > SLACK * self.max_rows:
+            self.pieces = keep_smallest(self.pieces, self.max_rows)
+            self.n_held = self.max_rows
+            self.limit = max(piece.keys.max() for piece in self.pieces)
+
+
+def keep_smallest(pieces: list[Piece], n: int) -> list[Piece]:
+    """Return the `n` rows with the smallest keys; of equal keys the first by part and number."""
+    if sum(len(piece.keys) for piece in pieces) <= n:
+        return pieces
+    keys = np.concatenate([piece.keys for piece in pieces])
+    limit = np.partition(keys, n - 1)[n - 1] if n else np.uint64(0)
+    is_kept = keys < limit
+    owners = np.repeat(np.arange(len(pieces)), [len(piece.keys) for piece in pieces])
+    numbers = np.concatenate([piece.rows for piece in pieces])
+    equal = sorted(
+        np.flatnonzero(keys == limit),
+        key=lambda place: (pieces[owners[place]].part, numbers[place]),
+    )
+    is_kept[equal[: n - int(is_kept.sum())]] = True
+    ends = np.cumsum([len(piece.keys) for piece in pieces])[:-1]
+    kept = []
+    for piece, own in zip(pieces, np.split(is_kept, ends), strict=True):
+        chosen = np.flatnonzero(own)
+        if len(chosen):
+            table = _take(piece.table, chosen)
+            kept.append(Piece(piece.part, piece.keys[chosen], piece.rows[chosen], table))
+    return kept
+
+
+def _take(table: Any, chosen: NDArray[np.intp]) -> Any:
+    import pyarrow as pa
+
+    return table if len(chosen) == table.num_rows else table.take(pa.array(chosen))
+
+
+# -- several parts --------------------------------------------------------------------------
+
+
+def merge_sketches(sketches: Iterable[Sketch], design: Design) -> Sketch:
+    """Return the sketch of all parts; the order does not matter, nor does merging in between."""
+    return reduce(lambda one, other: _merge(one, other, design), sketches, Sketch())
+
+
+def _merge(one: Sketch, other: Sketch, design: Design) -> Sketch:
+    if one.parts and other.parts:
+        for seen in other.parts.values():
+            _check_columns(min(one.parts.items())[1], seen)
+    ranges = dict(one.ranges)
+    if one.parts and other.parts:
+        merge_ranges(ranges, other.ranges)
+    else:
+        ranges |= other.ranges
+    kinds = dict.fromkeys([*one.counts, *other.counts])
+    return Sketch(
+        pieces={
+            kind: keep_smallest(
+                [*one.pieces.get(kind, ()), *other.pieces.get(kind, ())], design.max_rows
+            )
+            for kind in kinds
+        },
+        counts={kind: one.counts.get(kind, 0) + other.counts.get(kind, 0) for kind in kinds},
+        parts=one.parts | other.parts,
+        ranges=ranges,
+    )
+
+
+def _check_columns(first: Seen, other: Seen) -> None:
+    try:
+        check_present(first.columns, other.columns, show_name(other.path))
+        check_present(other.columns, first.columns, show_name(first.path))
+    except ValueError as error:
+        raise TableError(str(error)) from None
+
+
+# -- the table ------------------------------------------------------------------------------
+
+
+def finish_sample(
+    sketch: Sketch, design: Design, reading: Mapping[str, Any] | None = None
+) -> Sample:
+    """Make a table of what was kept: as many labeled rows as there may be, then unlabeled ones."""
+    style = CSVStyle.make(**(reading or {}))
+    sorted_kinds = sort_kinds(sketch.counts, design)
+    totals = {
+        role: sum(sketch.counts[kind] for kind in kinds) for role, kinds in sorted_kinds.items()
+    }
+    n_rows, left = sum(totals.values()), design.max_rows
+    if not n_rows:
+        raise TableError("The table has no rows; a table to learn from needs some.")
+    kept: list[Piece] = []
+    n_kept = {}
+    for role, most in (
+        ("positive", SHARE_OF_POSITIVES), ("negative", SHARE_OF_NEGATIVES), ("unlabeled", 1.0)
+    ):  # fmt: skip
+        own = [piece for kind in sorted_kinds[role] for piece in sketch.pieces[kind]]
+        allowed = left if n_rows <= design.max_rows else min(left, int(most * design.max_rows))
+        own = keep_smallest(own, allowed)
+        n_kept[role] = sum(len(piece.keys) for piece in own)
+        left -= n_kept[role]
+        kept += own
+    table, rows = _sort_rows(kept, sketch, style)
+    return Sample(
+        frame=from_arrow(table, views=False),
+        rows=rows,
+        n_rows=n_rows,
+        n_positive=totals["positive"],
+        n_negative=totals["negative"],
+        n_unlabeled=totals["unlabeled"],
+        share=n_kept["unlabeled"] / max(totals["unlabeled"], 1),
+        ranges={name: own for name, own in sketch.ranges.items() if own is not None},
+    )
+
+
+def _sort_rows(
+    pieces: list[Piece], sketch: Sketch, style: CSVStyle
+) -> tuple[Any, NDArray[np.int64]]:
+    """Return the rows of all pieces, and their numbers, in the order of parts and rows."""
+    starts, n_before = {}, 0
+    for name in sorted(sketch.parts):
+        starts[name] = n_before
+        n_before += sketch.parts[name].n_rows
+    pieces = sorted(pieces, key=lambda piece: piece.part)
+    numbers = np.concatenate([starts[piece.part] + piece.rows for piece in pieces])
+    order = np.argsort(numbers)
+    seen = sketch.parts
+    columns = seen[min(seen)].columns
+    described = [
+        (piece.table, seen[piece.part].path, _describe_form(seen[piece.part])) for piece in pieces
+    ]
+    told = {column for own in seen.values() for column in own.told}
+    return join_pieces(described, columns, told, order, style), numbers[order]
+
+
+def _describe_form(seen: Seen) -> str:
+    if seen.form == "CSV":
+        return "texts"
+    return "typed" if seen.form in TYPED else "cells"
