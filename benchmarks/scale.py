@@ -211,6 +211,7 @@ def main() -> None:
     parser.add_argument("--rows", type=int, default=30 * ROWS_PER_PART)
     parser.add_argument("--folder", type=Path)
     parser.add_argument("--only", nargs="+", choices=STEPS, default=list(STEPS))
+    parser.add_argument("--at", nargs="+", type=int, help="only tables of so many rows")
     parser.add_argument("--nice", type=int, default=0)
     parser.add_argument("--again", action="store_true")
     parser.add_argument("--make", action="store_true", help="write the parts, and stop")
@@ -230,6 +231,8 @@ def main() -> None:
 def measure_all(folder: Path, arguments: argparse.Namespace) -> None:
     for step, n_rows, n_columns, cores in list_plan(arguments.rows):
         key = name_result(step, n_rows, n_columns, cores)
+        if arguments.at and n_rows not in arguments.at:
+            continue
         if step not in arguments.only or (key in read_results() and not arguments.again):
             continue
         lake = make_parts(folder, n_rows, n_columns)

@@ -113,8 +113,8 @@ def _score_out_of_fold(model: Path, table: str, scorer: "Scorer") -> Iterator[An
     if sample := scorer.info.get("sample"):
         raise ValueError(
             f"The model was fitted on a sample of {sample['max_rows']:,} of {sample['rows']:,} "
-            "rows and has out-of-fold scores of these only; leave --out-of-fold out: of most rows the "
-            "model has learned nothing."
+            "rows and has out-of-fold scores of these only; leave --out-of-fold out: of most rows "
+            "the model has learned nothing."
         )
     _check_known(digest_table(table), scorer.info)
     yield from scorer.attach(table, read_scores(model))
