@@ -43,7 +43,7 @@ __all__ = [
     "sample_table",
 ]
 
-# So that a fit of 30 columns takes less than 2 GB (benchmarks/scale.py); wide tables have fewer rows.
+# A fit of 30 columns takes less than 2 GB then (benchmarks/scale.py); wide tables have fewer rows.
 MOST_ROWS, MOST_CELLS = 500_000, 50_000_000
 # Of the rows to keep, the share that labeled positives and verified negatives may have at most.
 SHARE_OF_POSITIVES, SHARE_OF_NEGATIVES = 0.5, 0.25
