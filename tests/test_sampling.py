@@ -13,7 +13,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from mixpul._util.errors import MixpulError
 from mixpul.persistence import describe
+from mixpul.persistence.samples import find_sample
 from mixpul.tables import _reading, read_table
 from mixpul.tables.counting import has_at_most
 from mixpul.tables.ranges import Range
@@ -398,3 +400,12 @@ def test_the_option_is_checked(tmp_path):
     write(made_rows(300), tmp_path / "t.csv")
     words = ["fit", tmp_path / "t.csv", "--label", "bought", "--max-rows", "5"]
     assert run(*words, "-o", tmp_path / "m.mixpul").code == 2
+
+
+def test_a_forged_note_of_a_sample_is_refused():
+    good = {"rows": 9, "positives": 1, "negatives": 0, "unlabeled": 8, "max_rows": 5, "seed": 0}
+    assert find_sample({"sample": good | {"share": 0.5}})["rows"] == 9
+    assert find_sample({}) is None
+    for bad in (7, good, good | {"share": 0.5, "rows": "9"}):
+        with pytest.raises(MixpulError, match="Fit the model again"):
+            find_sample({"sample": bad})

@@ -141,8 +141,8 @@ class LogisticPUClassifier(PUClassifier):
     def _scores(self, X: Any) -> NDArray[np.float64]:
         if not self.n_landmarks:
             pieces = range(0, max(X.shape[0], 1), ROWS_AT_ONCE)
-            scores = [_as_matrix(X[k : k + ROWS_AT_ONCE]) @ self.coef_ for k in pieces]
-            return np.concatenate(scores) + self.intercept_
+            parts = [_as_matrix(X[k : k + ROWS_AT_ONCE]) @ self.coef_ for k in pieces]
+            return np.concatenate(parts) + self.intercept_
         slope = 1 / (self.width**2 * self.landmarks_.shape[1])
         scores = np.empty(X.shape[0])
         # In double precision: coefficients of landmarks that are alike are large and cancel out. In
