@@ -51,7 +51,7 @@ def assess_and_save(
     source: Source,
     known: KnownPrior,
     seed: int,
-    path: Path,
+    path: Path | None,
     info: dict[str, Any],
     weights: NDArray[np.float64] | None = None,
     propensity: Sequence[str] = (),
@@ -59,12 +59,15 @@ def assess_and_save(
     """Fit, save and assess the model; `info` is what the file should know about its input.
 
     The file is written as soon as the model is fitted, and again with what the assessment found:
-    whatever fails after the training, the model is there.
+    whatever fails after the training, the model is there. Without a path no file is written: of
+    several processes that train together, one does it.
     """
     saved = False
 
     def save_at_once(fitted: Any) -> None:
         nonlocal saved
+        if path is None:
+            return
         with explain_full_disk(repr(str(path))):
             save(fitted, path, info=info | {"fingerprint": source.fingerprint, "seed": seed})
         saved = True
@@ -85,6 +88,8 @@ def assess_and_save(
                 sample_weight=weights,
                 propensity=propensity,
             )
+        if path is None:
+            return found
         with explain_full_disk(f"The assessment in {str(path)!r}", "Make room."):
             lowest = list_lowest_positives(is_positive, found.scores)
             whole = info | _describe_fit(found.to_dict(), lowest)
