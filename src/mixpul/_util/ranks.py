@@ -184,7 +184,6 @@ def _explain_loss() -> Iterator[None]:
         yield
     except RuntimeError as error:
         raise RankLost(
-            f"Another process of this training has ended or does not answer (this is rank "
-            f"{get_rank()}); see what it said, and start all of them again. With checkpoint= the "
-            "training goes on after its last epoch."
+            "Another process of this training has ended or does not answer; see what it said, and "
+            "start all of them again. With checkpoint= a training goes on after its last epoch."
         ) from error
