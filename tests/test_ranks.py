@@ -9,12 +9,16 @@ import numpy as np
 import pytest
 import torch
 from numpy.testing import assert_allclose, assert_array_equal
+from PIL import Image
 from torch import nn
+from typer.testing import CliRunner
 
+from mixpul import load
 from mixpul._util import ranks
-from mixpul._util.errors import RankLost
+from mixpul._util.errors import MixpulError, RankLost
+from mixpul.cli import app
 from mixpul.methods._candidates import Labels, list_candidates, plan_fits
-from mixpul.nets import split_over_ranks
+from mixpul.nets import splitting
 
 WORKER = Path(__file__).parent / "rank_worker.py"
 TASKS = (
@@ -107,23 +111,21 @@ def test_shares_are_disjoint_and_cover_all_rows(monkeypatch, n_ranks):
 
 def test_batch_norm_by_gathered_moments_is_batch_norm(monkeypatch):
     """Of a single rank: sums over ranks are then those of the rows themselves."""
-    import mixpul.nets._split as split
-
-    monkeypatch.setattr(split, "count_ranks", lambda: 2)
-    monkeypatch.setattr(split, "sum_over_ranks", lambda own: own)
-    monkeypatch.setattr(split, "share_rows", lambda n: slice(0, n))
-    monkeypatch.setattr(split, "gather_rows", lambda own, n: own)
+    monkeypatch.setattr(splitting, "count_ranks", lambda: 2)
+    monkeypatch.setattr(splitting, "sum_over_ranks", lambda own: own)
+    monkeypatch.setattr(splitting, "share_rows", lambda n: slice(0, n))
+    monkeypatch.setattr(splitting, "gather_rows", lambda own, n: own)
     x = torch.randn(12, 3, 4, 4, generator=torch.Generator().manual_seed(0)) * 5 + 7
     for norm in (nn.BatchNorm2d(3), nn.BatchNorm2d(3, momentum=None), nn.BatchNorm2d(3, 1e-3)):
         twin = nn.Sequential(nn.BatchNorm2d(3, norm.eps, norm.momentum))
         plain = nn.Sequential(norm)
         for _ in range(2):
             expected = plain(x)
-            with split_over_ranks([twin]):
+            with splitting.split_over_ranks([twin]):
                 assert_allclose(twin(x).detach(), expected.detach(), atol=1e-5)
         for own, theirs in zip(twin.buffers(), plain.buffers(), strict=True):
             assert_allclose(own, theirs, rtol=1e-5)
-        with split_over_ranks([twin.eval()]):
+        with splitting.split_over_ranks([twin.eval()]):
             assert_allclose(twin(x).detach(), plain.eval()(x).detach(), atol=1e-5)
         assert "forward" not in vars(twin) | vars(twin[0])
 
@@ -138,3 +140,45 @@ def test_a_lost_process_is_no_failure_of_a_candidate(monkeypatch):
     (plan,) = plan_fits(list_candidates(["logistic-0.1"], X), X, labels, folds, 0, None)
     with pytest.raises(RankLost):
         plan(0)
+
+
+def test_commands_for_one_process_are_refused_under_torchrun(monkeypatch):
+    monkeypatch.setenv("TORCHELASTIC_RUN_ID", "one")
+    monkeypatch.setenv("WORLD_SIZE", "2")
+    result = CliRunner().invoke(app, ["prior", "table.csv", "--label", "bought"])
+    assert isinstance(result.exception, MixpulError)
+    assert str(result.exception).startswith("mixpul prior runs in one process; start it without")
+
+
+@pytest.mark.slow
+def test_torchrun_writes_the_model_of_one_process_and_speaks_once(tmp_path):
+    pixels = np.random.default_rng(0).integers(0, 120, (60, 8, 8)).astype(np.uint8)
+    pixels[::3, :4] += 100
+    for folder, rows in (("cats", pixels[:60:6]), ("photos", np.delete(pixels, np.s_[::6], 0))):
+        (tmp_path / folder).mkdir()
+        for k, row in enumerate(rows):
+            Image.fromarray(row).save(tmp_path / folder / f"{k}.png")
+    settings = [
+        f"--set={one}" for one in ("n_epochs=2", "batch_size=9", "cross_fitting=2", "device=cpu")
+    ]
+    words = ["-m", "mixpul", "fit-images", "cats", "photos", "--size=8", *settings, "-o"]
+    torchrun = ["-m", "torch.distributed.run", "--standalone", "--nproc-per-node=2"]
+    said = {}
+    for name, before in (("one", []), ("two", torchrun)):
+        done = subprocess.run(
+            [sys.executable, *before, *words, f"{name}.mixpul"],
+            cwd=tmp_path,
+            capture_output=True,
+            text=True,
+            env=os.environ | {"OMP_NUM_THREADS": "1"},
+            timeout=1500,
+        )
+        assert done.returncode == 0, done.stderr
+        said[name] = done.stdout
+    # Seconds and the name of the file may differ, and the last digit of a number.
+    assert [line[:12] for line in said["one"].splitlines()] == [
+        line[:12] for line in said["two"].splitlines()
+    ]
+    one, two = (load(tmp_path / f"{name}.mixpul").net_.state_dict() for name in ("one", "two"))
+    for name, expected in one.items():
+        assert_allclose(two[name], expected, atol=1e-4, err_msg=name)

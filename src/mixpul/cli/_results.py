@@ -34,6 +34,7 @@ from mixpul.cli._messages import (
 from mixpul.cli._outputs import explain_full_disk
 from mixpul.cli.options import FitOutputs, KnownPrior
 from mixpul.metrics.thresholds import explain_few_for_recall
+from mixpul.pages.texts import explain_agreement
 from mixpul.pages.thresholds import find_nearest
 
 __all__ = ["assess_and_save", "show_results", "write_page"]
@@ -206,6 +207,8 @@ def _show_numbers(found: Assessment, inputs: str, details: Sequence[str]) -> Non
         say(escape(format_propensity(data["propensity"])))
     if found.leaderboard:
         say(f"{'Weighed':<{width}}{escape(format_weights(found.leaderboard))}")
+    if found.agreement:
+        say(explain_agreement(found.agreement))
 
 
 def _draw_thresholds(found: Assessment) -> Table:

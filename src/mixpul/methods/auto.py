@@ -28,6 +28,7 @@ from mixpul.methods._portfolio import (
 )
 from mixpul.methods._scaling import Scaling
 from mixpul.methods._student import (
+    N_STEPS,
     Student,
     describe_student,
     distill_scores,
@@ -196,7 +197,9 @@ class AutoPUClassifier(PUClassifier):
         def score(rows: NDArray[np.float32]) -> NDArray[np.float32]:
             return self._combine_scores(self.score_by_member(rows))
 
-        self.student_, agreement = distill_scores(score, X, threshold, random, verbose=self.verbose)
+        self.student_, agreement = distill_scores(
+            score, X, threshold, random, n_steps=N_STEPS, verbose=self.verbose
+        )
         self.agreement_ = agreement._asdict()
         # In memory only: reports still ask them about rows that were left out.
         self._teachers, self.members_ = self.members_, {}

@@ -17,7 +17,6 @@ from mixpul.nets._base import (
 from mixpul.nets._images import AllConv13, SmallConv
 from mixpul.nets._kernel import KernelFeatures, KernelNet, KernelSum, simplify
 from mixpul.nets._side_by_side import SideBySide
-from mixpul.nets._split import split_over_ranks
 
 __all__ = [
     "MLP",
@@ -39,5 +38,4 @@ __all__ = [
     "make_net",
     "refresh_batch_norm",
     "simplify",
-    "split_over_ranks",
 ]

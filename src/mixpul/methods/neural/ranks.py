@@ -16,7 +16,7 @@ from torch import nn
 from mixpul._util.errors import MixpulError
 from mixpul._util.ranks import average_gradients, check_same, count_ranks
 from mixpul.methods.neural.objective import JointObjective
-from mixpul.nets import split_over_ranks
+from mixpul.nets.splitting import split_over_ranks
 
 __all__ = ["check_ranks", "train_together"]
 
