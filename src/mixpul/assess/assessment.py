@@ -84,6 +84,9 @@ class Assessment:
     leaderboard : list of dict
         The candidates of a portfolio, the best first, and how each was weighed:
         `AutoPUClassifier.leaderboard_`. Empty for other methods.
+    agreement : dict or None
+        Where one network has learned the scores of the model and takes its place, how far both
+        agree: `AutoPUClassifier.agreement_`. The figures are those of the model.
     networks : list of dict
         For MixPUL with several settings each ``"net"`` with its ``"weight_decay"`` and its
         ``"weight"``. ``"candidate"`` is the name of that MixPUL in a portfolio, or None.
@@ -115,6 +118,7 @@ class Assessment:
     bottom: list[dict[str, Any]]
     importance: list[dict[str, Any]]
     leaderboard: list[dict[str, Any]]
+    agreement: dict[str, float] | None
     networks: list[dict[str, Any]]
     history: list[dict[str, float]]
     checks: list[Check]
@@ -338,6 +342,7 @@ def _describe_method(classifier: Any) -> dict[str, Any]:
         "method": type(classifier).__name__,
         "settings": write_settings(classifier),
         "leaderboard": [dict(entry) for entry in getattr(classifier, "leaderboard_", [])],
+        "agreement": getattr(classifier, "agreement_", None),
         "networks": list_networks(classifier),
         "history": [dict(record) for record in getattr(classifier, "history_", [])],
     }

@@ -35,6 +35,7 @@ from mixpul.cli._messages import (
 from mixpul.cli._outputs import explain_full_disk
 from mixpul.cli.options import FitOutputs, KnownPrior
 from mixpul.metrics.thresholds import explain_few_for_recall
+from mixpul.pages.texts import explain_agreement
 from mixpul.pages.thresholds import count_unlabeled, find_nearest
 from mixpul.tables.ranges import Range
 from mixpul.tables.summaries import widen_layout
@@ -54,7 +55,7 @@ def assess_and_save(
     source: Source,
     known: KnownPrior,
     seed: int,
-    path: Path,
+    path: Path | None,
     info: dict[str, Any],
     weights: NDArray[np.float64] | None = None,
     propensity: Sequence[str] = (),
@@ -63,12 +64,15 @@ def assess_and_save(
     """Fit, save and assess the model; `info` is what the file should know about its input.
 
     The file is written as soon as the model is fitted, and again with what the assessment found:
-    whatever fails after the training, the model is there.
+    whatever fails after the training, the model is there. Without a path no file is written: of
+    several processes that train together, one does it.
     """
     saved = False
 
     def save_at_once(fitted: Any) -> None:
         nonlocal saved
+        if path is None:
+            return
         with explain_full_disk(repr(str(path))):
             save(fitted, path, info={**info, "fingerprint": source.fingerprint, "seed": seed})
         saved = True
@@ -89,6 +93,8 @@ def assess_and_save(
                 sample_weight=weights,
                 propensity=propensity,
             )
+        if path is None:
+            return found
         with explain_full_disk(f"The assessment in {str(path)!r}", "Make room."):
             whole = info | _describe_fit(found, is_positive)
             whole |= _summarise(found, X, is_positive, negative, seed, ranges or {})
@@ -212,6 +218,8 @@ def _show_numbers(found: Assessment, inputs: str, details: Sequence[str]) -> Non
         say(escape(format_propensity(data["propensity"])))
     if found.leaderboard:
         say(f"{'Weighed':<{width}}{escape(format_weights(found.leaderboard))}")
+    if found.agreement:
+        say(explain_agreement(found.agreement))
 
 
 def _draw_thresholds(found: Assessment) -> Table:

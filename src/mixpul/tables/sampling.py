@@ -7,7 +7,7 @@ some files and what is kept of others is merged by keeping the smallest keys aga
 """
 
 import hashlib
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import reduce
 from typing import Any, NamedTuple
@@ -140,6 +140,10 @@ class Task(NamedTuple):
     name: str
     types: dict[str, Any]
 
+    def make_absolute(self) -> "Task":
+        """Name the part as other processes find it, too."""
+        return self._replace(part=self.part._replace(name=make_absolute(self.part.name)))
+
 
 def list_tasks(table: Any) -> list[Task]:
     """Return the parts of a table as `sample_part` takes them, whoever calls it."""
@@ -191,32 +195,33 @@ def sample_table(
     import_tables()
     tasks = list_tasks(table)
     with progress_bar(len(tasks), "Reading", verbose, "parts") as advance:
-        whole = Sketch()
-        for own in _sample_parts(tasks, design, reading, lambda: find_limits(whole, design)):
-            whole = merge_sketches([whole, own], design)
-            advance({})
+        whole = _sketch_parts(tasks, design, reading, lambda: advance({}))
     return finish_sample(whole, design, reading)
 
 
-def _sample_parts(
+def _sketch_parts(
     tasks: list[Task],
     design: Design,
     reading: Mapping[str, Any] | None,
-    find_limits_so_far: Callable[[], Mapping[Kind, np.uint64]],
-) -> Iterator[Sketch]:
+    advance: Callable[[], None],
+) -> Sketch:
     """Sample part by part here, or wherever joblib is told to: workers take a part each."""
+    whole = Sketch()
     # A stream is here and nowhere else.
     n_jobs = 1 if any(is_stream(task.part.name) for task in tasks) else None
     if effective_n_jobs(n_jobs) == 1:
-        # One after the other: what is held already rules out most rows of the next part.
         for task in tasks:
-            yield sample_part(task, design, reading, find_limits_so_far())
-        return
-    anywhere = (
-        task._replace(part=task.part._replace(name=make_absolute(task.part.name))) for task in tasks
-    )
+            # What is held already rules out most rows of the next part.
+            own = sample_part(task, design, reading, find_limits(whole, design))
+            whole = merge_sketches([whole, own], design)
+            advance()
+        return whole
+    anywhere = [task.make_absolute() for task in tasks]
     pool = Parallel(n_jobs=n_jobs, batch_size=1, return_as="generator_unordered")
-    yield from pool(delayed(sample_part)(task, design, reading) for task in anywhere)
+    for own in pool(delayed(sample_part)(task, design, reading) for task in anywhere):
+        whole = merge_sketches([whole, own], design)
+        advance()
+    return whole
 
 
 # -- one part -------------------------------------------------------------------------------
