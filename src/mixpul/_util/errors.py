@@ -7,6 +7,7 @@ __all__ = [
     "EmptyTable",
     "MissingTable",
     "MixpulError",
+    "RankLost",
     "TableError",
     "TrainingDiverged",
 ]
@@ -34,6 +35,10 @@ class EmptyTable(TableError):
 
 class TrainingDiverged(MixpulError, FloatingPointError):
     """The loss or the scores became NaN or infinite."""
+
+
+class RankLost(MixpulError):
+    """Another process of the same training has ended or is out of reach."""
 
 
 class DamagedFile(MixpulError):

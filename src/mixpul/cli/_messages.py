@@ -44,6 +44,17 @@ def note(sentence: str) -> None:
     complain(make_printable(sentence))
 
 
+def format_sample(data: Mapping[str, Any]) -> str:
+    """Say what rests on a sample of the rows; `data` is that of an `Assessment`."""
+    whole = data["sample"]
+    return (
+        f"a random sample: {data['positives']:,} of {whole['positives']:,} labeled positives and "
+        f"{data['unlabeled']:,} of {whole['unlabeled']:,} unlabeled rows ({whole['share']:.2%}); "
+        "rates rest on it, and numbers of flagged and positive rows are those of the whole table "
+        "by these rates"
+    )
+
+
 def note_skipped(skipped: Iterable[tuple[str, str]]) -> None:
     """Name the images that were left out, each with the reason."""
     for image, reason in skipped:

@@ -9,6 +9,7 @@ from typing import Annotated, Any
 
 import typer
 
+from mixpul._util.errors import MixpulError
 from mixpul._util.files import FULL
 from mixpul._util.printable import make_printable
 from mixpul.cli._streams import complain, release_streams, secure_streams
@@ -144,8 +145,21 @@ def show_version(asked: bool) -> None:
         raise typer.Exit
 
 
+def check_processes(command: str | None) -> None:
+    """Refuse to do the work of one process in each of those that torchrun starts."""
+    # Not by the number of processes alone: schedulers of clusters set that as well.
+    if "TORCHELASTIC_RUN_ID" not in os.environ or os.environ.get("WORLD_SIZE", "1") == "1":
+        return
+    if command != "fit-images":
+        raise MixpulError(
+            f"mixpul {command} runs in one process; start it without torchrun. In several "
+            "processes there is mixpul fit-images."
+        )
+
+
 @app.callback()
 def common(
+    context: typer.Context,
     version: Annotated[
         bool,
         typer.Option(
@@ -161,3 +175,4 @@ def common(
     ] = False,
 ) -> None:
     """Learn from rows labeled positive and unlabeled rows."""
+    check_processes(context.invoked_subcommand)

@@ -48,6 +48,7 @@ def audit(
     answered = read_answers(queues, checksum)
     content = _audit(answered, info) | {"model": checksum, "queues": [q.name for q in queues]}
     content["next"] = _suggest_fit(content["prior"], info, queues)
+    content["sample"] = _find_sample(answered, info)
     # First: a page that fails must not take the figures along.
     if as_json:
         print_json(content)
@@ -84,6 +85,14 @@ def _audit(answered: "Answered", info: Mapping[str, Any]) -> dict[str, Any]:
         for name, at in sorted(known["suggested"].items(), key=lambda item: item[1])
     }
     return found | {"suggested": suggested, "claimed": _repeat_claims(info, suggested)}
+
+
+def _find_sample(answered: "Answered", info: Mapping[str, Any]) -> dict[str, Any] | None:
+    """Return what is known of the whole table if the rows were drawn from a sample of it."""
+    from mixpul.persistence.samples import find_sample
+
+    is_of_fit = (info.get("fingerprint") or "").startswith(f"sha256:{answered.table}")
+    return find_sample(info) if is_of_fit else None
 
 
 def _find_place(points: list[float], value: float) -> int:
@@ -162,6 +171,13 @@ def _show(content: Mapping[str, Any]) -> None:
     text += f"; {answers['skipped']} skipped, which count as unsure" if answers["skipped"] else ""
     text += f"; {answers['open']} still open, which do not count" if answers["open"] else ""
     say(f"{text}. Figures are about the {content['rows']:,} unlabeled rows.")
+    if sample := content["sample"]:
+        times = sample["unlabeled"] / content["rows"]
+        say(
+            f"These are a random sample of the {sample['unlabeled']:,} unlabeled rows of the "
+            f"table: rates hold for all of them, and there are {times:.1f} times as many flagged "
+            "ones."
+        )
     shown = Table()
     for title in ("threshold", "flagged", "", "audited (95 %)", "claimed"):
         is_number = title not in ("threshold", "")

@@ -64,8 +64,11 @@ def fit_images(
     """Learn from a folder of known positives and one of unlabeled images; say how good it is.
 
     Example: [bold]mixpul fit-images cats photos -o cats.mixpul --report cats.html[/bold]
+
+    On several GPUs: [bold]torchrun --nproc-per-node 4 -m mixpul fit-images ...[/bold]
     """
     # Imported here: it takes seconds, --help should not.
+    from mixpul.cli._ranks import join_quietly
     from mixpul.cli._results import assess_and_save, show_results, write_page
     from mixpul.cli._settings import make_classifier
     from mixpul.images.defaults import SETTINGS_BY_METHOD
@@ -75,20 +78,23 @@ def fit_images(
         method, settings, seed, defaults=defaults, set_otherwise=SET_OTHERWISE
     )
     check_outputs(outputs.list_files(), [], outputs.force)
-    with speak_warnings() as spoken:
-        data = _read_images(positive, unlabeled, size, odd)
-    _set_epochs(classifier, data, settings)
-    found = assess_and_save(
-        classifier,
-        data.pixels,
-        data.is_positive,
-        ids=data.names,
-        source=_describe_source(positive, unlabeled, odd, data, spoken),
-        known=known,
-        seed=seed,
-        path=outputs.model,
-        info={"pictures": {"size": size, "odd": odd}},
-    )
+    with join_quietly() as is_main:
+        with speak_warnings() as spoken:
+            data = _read_images(positive, unlabeled, size, odd)
+        _set_epochs(classifier, data, settings)
+        found = assess_and_save(
+            classifier,
+            data.pixels,
+            data.is_positive,
+            ids=data.names,
+            source=_describe_source(positive, unlabeled, odd, data, spoken),
+            known=known,
+            seed=seed,
+            path=outputs.model if is_main else None,
+            info={"pictures": {"size": size, "odd": odd}},
+        )
+    if not is_main:
+        return
     show_results(found, outputs, f"{size} x {size} pixels")
     if outputs.report is not None:
         write_page(lambda: _render_page(found.to_dict(), unlabeled), outputs)
