@@ -122,7 +122,7 @@ def test_the_report_says_what_was_lost(table, monkeypatch):
     X, s, *_ = table
     model = AutoPUClassifier(candidates=["logistic-0.1"], distill=True, random_state=0)
     found = assess(model, X[:500], s[:500])
-    assert found.agreement == found.model.agreement_
+    assert found.agreement == found.model[-1].agreement_
     assert f'<p id="what-was-lost">{explain_agreement(found.agreement)}</p>' in found.to_html()
 
 

@@ -71,8 +71,7 @@ def assess_and_save(
 
     def save_at_once(fitted: Any) -> None:
         nonlocal saved
-        if path is None:
-            return
+        assert path is not None
         with explain_full_disk(repr(str(path))):
             save(fitted, path, info={**info, "fingerprint": source.fingerprint, "seed": seed})
         saved = True
@@ -88,23 +87,33 @@ def assess_and_save(
                 **known._asdict(),
                 random_state=seed,
                 verbose=choose_verbosity(),
-                on_fitted=save_at_once,
+                on_fitted=save_at_once if path else None,
                 negative=negative,
                 sample_weight=weights,
                 propensity=propensity,
             )
-        if path is None:
-            return found
-        with explain_full_disk(f"The assessment in {str(path)!r}", "Make room."):
-            whole = info | _describe_fit(found, is_positive)
-            whole |= _summarise(found, X, is_positive, negative, seed, ranges or {})
-            save(found.model, path, info=whole, scores=found.scores)
+        if path:
+            summary = _summarise(found, X, is_positive, negative, seed, ranges or {})
+            _save_again(found, path, info, summary, is_positive)
     # Ctrl-C included: whoever stops the assessment should know that the model is there.
     except BaseException:
         if saved:
             note(f"The model {str(path)!r} is written, but without an assessment.")
         raise
     return found
+
+
+def _save_again(
+    found: Assessment,
+    path: Path,
+    info: dict[str, Any],
+    summary: dict[str, Any],
+    is_positive: NDArray[np.bool_],
+) -> None:
+    """Replace the file by one that knows the assessment."""
+    with explain_full_disk(f"The assessment in {str(path)!r}", "Make room."):
+        whole = info | _describe_fit(found, is_positive) | summary
+        save(found.model, path, info=whole, scores=found.scores)
 
 
 def _describe_fit(found: Assessment, is_positive: NDArray[np.bool_]) -> dict[str, Any]:

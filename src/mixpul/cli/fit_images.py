@@ -69,7 +69,7 @@ def fit_images(
     """
     # Imported here: it takes seconds, --help should not.
     from mixpul.cli._ranks import join_quietly
-    from mixpul.cli._results import assess_and_save, show_results, write_page
+    from mixpul.cli._results import assess_and_save, show_results
     from mixpul.cli._settings import make_classifier
     from mixpul.images.defaults import SETTINGS_BY_METHOD
 
@@ -93,17 +93,20 @@ def fit_images(
             path=outputs.model if is_main else None,
             info={"pictures": {"size": size, "odd": odd}},
         )
-    if not is_main:
-        return
-    show_results(found, outputs, f"{size} x {size} pixels")
-    if outputs.report is not None:
-        write_page(lambda: _render_page(found.to_dict(), unlabeled), outputs)
+    if is_main:
+        show_results(found, outputs, f"{size} x {size} pixels")
+        _write_report(found.to_dict(), unlabeled, outputs)
 
 
-def _render_page(content: dict[str, Any], unlabeled: Path) -> str:
+def _write_report(content: dict[str, Any], unlabeled: Path, outputs: FitOutputs) -> None:
+    from mixpul.cli._results import write_page
     from mixpul.pages import render_fit_page
 
-    return render_fit_page(content, thumbnails=_make_thumbnails(content, unlabeled))
+    def render() -> str:
+        return render_fit_page(content, thumbnails=_make_thumbnails(content, unlabeled))
+
+    if outputs.report is not None:
+        write_page(render, outputs)
 
 
 def _read_images(positive: Path, unlabeled: Path, size: int, odd: Odd) -> "LabeledImages":
