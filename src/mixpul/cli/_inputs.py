@@ -121,36 +121,37 @@ def read_labeled_table(
         is_negative = find_negatives(frame, options.label, options.negative)
     id_column = options.id_column
     apart = [name for name in (id_column, weighing.weight) if name is not None]
-    left_out = [*apart, *options.drop]
-    kinds = options.list_kinds()
-    known = list(map(str, data.X.columns))
-    check_present([*left_out, *options.keep, *options.categorical], known, "The table")
-    for kind, names in kinds.items():
-        try:
-            check_present(names, known, f"--{kind}: the table")
-        except ValueError as error:
-            raise typer.BadParameter(str(error)) from None
+    table_input = _make_input(options, [*apart, *options.drop], list(map(str, data.X.columns)))
     ids = None if id_column is None else data.X[id_column].tolist()
     for queue in options.verdicts or ():
         is_negative |= _read_queue(queue, data.is_positive, is_negative, id_column, ids)
     return LabeledTable(
         *data,
         ids=ids,
-        input=TableInput(
-            drop=left_out,
-            keep=list(options.keep),
-            categorical=list(options.categorical),
-            number=kinds["number"],
-            category=kinds["category"],
-            date=kinds["date"],
-            text=kinds["text"],
-            date_order=None if options.date_order is None else options.date_order.value,
-        ),
+        input=table_input,
         options=options,
         is_negative=is_negative,
         weights=None if weighing.weight is None else _read_weights(data.X[weighing.weight]),
         sample=sample,
         design=design,
+    )
+
+
+def _make_input(options: TableOptions, left_out: list[str], known: list[str]) -> TableInput:
+    """Return what prepares the columns as asked; refuse names that the table does not have."""
+    check_present([*left_out, *options.keep, *options.categorical], known, "The table")
+    kinds = options.list_kinds()
+    for kind, names in kinds.items():
+        try:
+            check_present(names, known, f"--{kind}: the table")
+        except ValueError as error:
+            raise typer.BadParameter(str(error)) from None
+    return TableInput(
+        drop=left_out,
+        keep=list(options.keep),
+        categorical=list(options.categorical),
+        **kinds,
+        date_order=None if options.date_order is None else options.date_order.value,
     )
 
 

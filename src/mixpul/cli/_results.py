@@ -70,7 +70,7 @@ def assess_and_save(
     def save_at_once(fitted: Any) -> None:
         nonlocal saved
         with explain_full_disk(repr(str(path))):
-            save(fitted, path, info=info | {"fingerprint": source.fingerprint, "seed": seed})
+            save(fitted, path, info={**info, "fingerprint": source.fingerprint, "seed": seed})
         saved = True
 
     try:
@@ -90,8 +90,7 @@ def assess_and_save(
                 propensity=propensity,
             )
         with explain_full_disk(f"The assessment in {str(path)!r}", "Make room."):
-            lowest = list_lowest_positives(is_positive, found.scores)
-            whole = info | _describe_fit(found.to_dict(), lowest)
+            whole = info | _describe_fit(found, is_positive)
             whole |= _summarise(found, X, is_positive, negative, seed, ranges or {})
             save(found.model, path, info=whole, scores=found.scores)
     # Ctrl-C included: whoever stops the assessment should know that the model is there.
@@ -102,11 +101,12 @@ def assess_and_save(
     return found
 
 
-def _describe_fit(content: Mapping[str, Any], lowest: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what the model file should know; `lowest` are the scores of its positives.
+def _describe_fit(found: Assessment, is_positive: NDArray[np.bool_]) -> dict[str, Any]:
+    """Return what the model file should know.
 
     There is no date and no path in it, so that equal models have equal files.
     """
+    content = found.to_dict()
     curves = content["thresholds"]
     return {
         "thresholds": {
@@ -114,7 +114,7 @@ def _describe_fit(content: Mapping[str, Any], lowest: Mapping[str, Any]) -> dict
             "threshold": curves["threshold"],
             "recall": curves["recall"]["value"],
             "flagged": curves["flagged"]["value"],
-            "lowest": lowest,
+            "lowest": list_lowest_positives(is_positive, found.scores),
         },
         "fingerprint": content["data"]["fingerprint"],
         "seed": content["seed"],

@@ -5,6 +5,7 @@ from typing import Any
 
 from mixpul.cli._messages import choose_verbosity
 from mixpul.cli.options import TableOptions
+from mixpul.persistence.samples import find_sample
 from mixpul.tables import read_table, stream_table
 from mixpul.tables.counting import has_at_most
 from mixpul.tables.formats import find_format, split_place
@@ -76,8 +77,10 @@ def describe_sample(sample: Sample | None, design: Design | None) -> dict[str, A
 
 
 def draw_again(table: Any, info: Mapping[str, Any], style: Mapping[str, Any]) -> Any:
-    """Return the rows that a model has learned from, in the same order."""
-    known = info["sample"]
+    """Return the rows of a sample that a model has learned from, in order; None if it is none."""
+    known = find_sample(info)
+    if known is None:
+        return None
     design = Design(
         max_rows=known["max_rows"],
         label=info["label"],

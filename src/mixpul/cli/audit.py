@@ -89,8 +89,10 @@ def _audit(answered: "Answered", info: Mapping[str, Any]) -> dict[str, Any]:
 
 def _find_sample(answered: "Answered", info: Mapping[str, Any]) -> dict[str, Any] | None:
     """Return what is known of the whole table if the rows were drawn from a sample of it."""
+    from mixpul.persistence.samples import find_sample
+
     is_of_fit = (info.get("fingerprint") or "").startswith(f"sha256:{answered.table}")
-    return info.get("sample") if is_of_fit else None
+    return find_sample(info) if is_of_fit else None
 
 
 def _find_place(points: list[float], value: float) -> int:

@@ -153,8 +153,8 @@ MaxRowsOption = Annotated[
     int | None,
     typer.Option(
         min=100,
-        help="Most rows to learn from; of a larger table a random sample is taken. By default a "
-        "million, fewer if there are more than 100 columns.",
+        help="Most rows to learn from; of a larger table a random sample is taken. By default "
+        "500,000, and fewer if there are more than 100 columns.",
     ),
 ]
 SeedOption = Annotated[int, typer.Option(min=0, help="The same seed gives the same result.")]

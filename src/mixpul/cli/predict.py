@@ -136,12 +136,13 @@ def _score_out_of_fold(model: Path, table: str, scorer: "Scorer") -> Iterator[An
     """Put the out-of-fold scores of the model file beside the ids of the training rows."""
     from mixpul.cli._inputs import digest_table
     from mixpul.persistence import read_scores
+    from mixpul.persistence.samples import find_sample
 
-    if sample := scorer.info.get("sample"):
+    if sample := find_sample(scorer.info):
         raise ValueError(
             f"The model was fitted on a sample of {sample['max_rows']:,} of {sample['rows']:,} "
-            "rows and has out-of-fold scores of these only; leave --out-of-fold out: of most rows the "
-            "model has learned nothing."
+            "rows and has out-of-fold scores of these only; leave --out-of-fold out: of most rows "
+            "the model has learned nothing."
         )
     _check_known(digest_table(table), scorer.info)
     yield from scorer.attach(table, read_scores(model))

@@ -214,11 +214,9 @@ def _read_rows(
     if label is not None:
         kinds[label.column] = label.kind
     style = reading.fill_from(info.get("reading", {})).to_arguments()
-    if "sample" in info and not is_unseen:
-        # Only these rows have scores of models that did not see them.
-        frame = draw_again(table, info, style)
-    else:
-        frame = read_table(table, kinds=kinds, **style)
+    # Of a large table only the sampled rows have scores of models that did not see them.
+    frame = None if is_unseen else draw_again(table, info, style)
+    frame = read_table(table, kinds=kinds, **style) if frame is None else frame
     is_known = np.zeros(len(frame), dtype=bool)
     if label is not None:
         is_known = split_label(

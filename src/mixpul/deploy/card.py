@@ -9,6 +9,7 @@ from typing import Any
 
 from mixpul._util.errors import MixpulError
 from mixpul.persistence import describe
+from mixpul.persistence.samples import find_sample
 
 __all__ = ["make_card"]
 
@@ -160,7 +161,7 @@ def _describe_data(about: About) -> str:
     ]
     if n_negative := assessment.get("negatives", 0):
         lines[0] += f", {n_negative:,} verified negatives"
-    if sample := info.get("sample"):
+    if sample := find_sample(info):
         lines.append(
             f"- They are a random sample of {sample['rows']:,} rows, "
             f"{sample['positives']:,} of them labeled positive"

@@ -160,12 +160,10 @@ class BaggingPUClassifier(PUClassifier):
         grow = self._grow_trees if self.estimator is None else self._fit_members
         unlabeled = np.flatnonzero(~is_positive & ~self._is_negative)
         samples = grow(X, np.flatnonzero(is_positive), unlabeled, random)
-        was_seen = np.zeros((len(is_positive), self.n_estimators), dtype=bool)
-        for k, sample in enumerate(samples):
-            was_seen[sample, k] = True
+        was_seen = Seen(len(is_positive), samples)
         self.oob_scores_ = self.score_out_of_bag(X, was_seen)
         self._was_seen = was_seen  # in memory only
-        return HeldOut(self.oob_scores_, np.asarray(~was_seen.all(axis=1)))
+        return HeldOut(self.oob_scores_, ~was_seen.all_of_row())
 
     def _list_left_out_scorers(self) -> list[Any]:
         if not hasattr(self, "_was_seen"):
@@ -185,7 +183,7 @@ class BaggingPUClassifier(PUClassifier):
             return 0.0
         threshold = balanced_threshold(is_positive[is_known], held_out.scores[is_known])
         # On the scale of decision_function, as users compare them with it.
-        is_out = ~self._was_seen.all(axis=1)
+        is_out = ~self._was_seen.all_of_row()
         self.oob_scores_ = np.where(is_out, held_out.scores - threshold, 0.0)
         return threshold
 
@@ -288,7 +286,7 @@ class BaggingPUClassifier(PUClassifier):
             )
         return make_predictor(self._get_trees(), int(np.prod(self._row_shape)))
 
-    def score_out_of_bag(self, X: Any, was_seen: NDArray[np.bool_]) -> NDArray[np.float64]:
+    def score_out_of_bag(self, X: Any, was_seen: "Seen | NDArray[np.bool_]") -> NDArray[np.float64]:
         """Score rows by the members that have not seen them; raw, before the threshold.
 
         `was_seen` is (n_rows, n_estimators).
@@ -306,6 +304,29 @@ class BaggingPUClassifier(PUClassifier):
             else:
                 scores[block] = np.where(n_new > 0, _smooth_logit(share, n_new), np.nan)
         return scores
+
+
+class Seen:
+    """Which members have seen which rows, in bits: a byte each would be more than the rows take.
+
+    Indexed by rows it is an array of bool of shape (n_rows, n_members).
+    """
+
+    def __init__(self, n_rows: int, samples: list[NDArray[np.intp]]) -> None:
+        self._n_members = len(samples)
+        self._bits = np.zeros((n_rows, -(-len(samples) // 8)), dtype=np.uint8)
+        for k, sample in enumerate(samples):
+            # A row may be in a sample twice; its bit is set once.
+            self._bits[sample, k // 8] |= np.uint8(128 >> k % 8)
+
+    def __getitem__(self, rows: Any) -> NDArray[np.bool_]:
+        bits = np.unpackbits(self._bits[rows], axis=-1, count=self._n_members)
+        return bits.astype(bool)
+
+    def all_of_row(self) -> NDArray[np.bool_]:
+        """Return which rows all members have seen."""
+        whole = np.packbits(np.ones(self._n_members, dtype=bool))
+        return np.asarray((self._bits == whole).all(axis=1))
 
 
 def _fit_member(member: Any, X: Any, sample: NDArray[np.intp], target: NDArray[np.bool_]) -> Any:

@@ -35,6 +35,8 @@ STRENGTHS = tuple(10.0**k for k in range(-4, 3))
 # More unlabeled rows would not move a line that some hundred positives define.
 MOST_UNLABELED = 20_000
 ROWS_PER_BLOCK = 4096
+# Rows that are there in double precision at a time.
+ROWS_AT_ONCE = 2**18
 
 
 class LogisticPUClassifier(PUClassifier):
@@ -118,7 +120,7 @@ class LogisticPUClassifier(PUClassifier):
         taken = _take_some(is_positive, self._is_negative, random)
         weights = None if self._weights is None else self._weights[taken]
         sides = Sides(is_positive[taken], self._is_negative[taken], weights)
-        features, mapping = self._make_features(_as_matrix(X)[taken], draw_seed(random))
+        features, mapping = self._make_features(_as_matrix(X[taken]), draw_seed(random))
         self.C_ = self._choose_strength(features, sides, draw_seed(random))
         line = _fit_line(features, sides, self.C_)
         self.coef_ = line.coef_[0] if mapping is None else mapping @ line.coef_[0]
@@ -137,16 +139,17 @@ class LogisticPUClassifier(PUClassifier):
         }
 
     def _scores(self, X: Any) -> NDArray[np.float64]:
-        X = _as_matrix(X)
         if not self.n_landmarks:
-            return X @ self.coef_ + self.intercept_
+            pieces = range(0, max(X.shape[0], 1), ROWS_AT_ONCE)
+            parts = [_as_matrix(X[k : k + ROWS_AT_ONCE]) @ self.coef_ for k in pieces]
+            return np.concatenate(parts) + self.intercept_
         slope = 1 / (self.width**2 * self.landmarks_.shape[1])
         scores = np.empty(X.shape[0])
         # In double precision: coefficients of landmarks that are alike are large and cancel out. In
         # blocks, because a column for each landmark is more than the rows themselves take.
         for start in range(0, X.shape[0], ROWS_PER_BLOCK):
             block = slice(start, start + ROWS_PER_BLOCK)
-            kernel = rbf_kernel(X[block], self.landmarks_, gamma=slope)
+            kernel = rbf_kernel(_as_matrix(X[block]), self.landmarks_, gamma=slope)
             scores[block] = kernel @ self.coef_ + self.intercept_
         return scores
 

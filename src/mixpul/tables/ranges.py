@@ -51,9 +51,15 @@ def _find_range(column: Any, decimal: str) -> Range | None:
 def _find_ends(column: Any) -> tuple[float | None, float | None]:
     from pyarrow import compute as pc
 
+    if not column.null_count and len(column):
+        # Without a copy, and several times as fast; a NaN is what Arrow leaves out.
+        numbers = column.to_numpy()
+        low, high = float(numbers.min()), float(numbers.max())
+        if low == low:
+            return low, high
     ends = pc.min_max(column).as_py()
-    low, high = (None if e is None or e != e else float(e) for e in (ends["min"], ends["max"]))
-    return low, high
+    known = (None if e is None or e != e else float(e) for e in (ends["min"], ends["max"]))
+    return next(known), next(known)
 
 
 def merge_ranges(known: dict[str, Range | None], more: Mapping[str, Range | None]) -> None:

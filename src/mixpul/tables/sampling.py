@@ -7,7 +7,7 @@ some files and what is kept of others is merged by keeping the smallest keys aga
 """
 
 import hashlib
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import reduce
 from typing import Any, NamedTuple
@@ -42,6 +42,7 @@ __all__ = [
     "Sample",
     "Sketch",
     "choose_max_rows",
+    "find_limits",
     "finish_sample",
     "list_tasks",
     "merge_sketches",
@@ -49,8 +50,8 @@ __all__ = [
     "sample_table",
 ]
 
-# A fit of a million rows of 30 numbers takes less than 2 GB; wider tables have fewer rows.
-MOST_ROWS, MOST_CELLS = 1_000_000, 100_000_000
+# A fit of 30 columns takes less than 2 GB then (benchmarks/scale.py); wide tables have fewer rows.
+MOST_ROWS, MOST_CELLS = 500_000, 50_000_000
 # Of the rows to keep, the share that labeled positives and verified negatives may have at most.
 SHARE_OF_POSITIVES, SHARE_OF_NEGATIVES = 0.5, 0.25
 # How many rows too many are held before they are thrown away: doing so costs a copy.
@@ -151,7 +152,7 @@ def choose_max_rows(n_columns: int) -> int:
     """Return how many rows to keep if a user does not say it.
 
     >>> choose_max_rows(30), choose_max_rows(1000)
-    (1000000, 100000)
+    (500000, 50000)
     """
     return min(MOST_ROWS, MOST_CELLS // max(n_columns, 1))
 
@@ -190,20 +191,25 @@ def sample_table(
     import_tables()
     tasks = list_tasks(table)
     with progress_bar(len(tasks), "Reading", verbose, "parts") as advance:
-
-        def sketch_all() -> Iterator[Sketch]:
-            for sketch in _sample_parts(tasks, design, reading):
-                yield sketch
-                advance({})
-
-        whole = merge_sketches(sketch_all(), design)
+        whole = Sketch()
+        limits: dict[Kind, np.uint64] = {}
+        for own in _sample_parts(tasks, design, reading, limits):
+            whole = merge_sketches([whole, own], design)
+            limits |= find_limits(whole, design)
+            advance({})
     return finish_sample(whole, design, reading)
 
 
 def _sample_parts(
-    tasks: list[Task], design: Design, reading: Mapping[str, Any] | None
+    tasks: list[Task],
+    design: Design,
+    reading: Mapping[str, Any] | None,
+    limits: Mapping[Kind, np.uint64],
 ) -> Iterable[Sketch]:
-    """Sample part by part here, or wherever joblib is told to: workers take a part each."""
+    """Sample part by part here, or wherever joblib is told to: workers take a part each.
+
+    A part is read with the `limits` that are known when it is begun.
+    """
     # A stream is here and nowhere else.
     n_jobs = 1 if any(is_stream(task.part.name) for task in tasks) else None
     if effective_n_jobs(n_jobs) > 1:
@@ -212,14 +218,22 @@ def _sample_parts(
             for task in tasks
         ]
     pool = Parallel(n_jobs=n_jobs, batch_size=1, return_as="generator_unordered")
-    return pool(delayed(sample_part)(task, design, reading) for task in tasks)
+    return pool(delayed(sample_part)(task, design, reading, dict(limits)) for task in tasks)
 
 
 # -- one part -------------------------------------------------------------------------------
 
 
-def sample_part(task: Task, design: Design, reading: Mapping[str, Any] | None = None) -> Sketch:
-    """Read one part, and keep the rows of each kind that have the smallest keys."""
+def sample_part(
+    task: Task,
+    design: Design,
+    reading: Mapping[str, Any] | None = None,
+    limits: Mapping[Kind, np.uint64] | None = None,
+) -> Sketch:
+    """Read one part, and keep the rows of each kind that have the smallest keys.
+
+    With `limits` of other parts fewer rows are held: those that these parts rule out are not.
+    """
     import_tables()
     style = CSVStyle.make(**(reading or {}))
     part, name, types = task
@@ -234,7 +248,7 @@ def sample_part(task: Task, design: Design, reading: Mapping[str, Any] | None = 
         keys = hash_rows(base, n_rows, batch.num_rows)
         numbers = np.arange(n_rows, n_rows + batch.num_rows)
         for kind, chosen in code_kinds(batch.column(design.label), design, style.decimal):
-            own = collected.setdefault(kind, _Collected(design.max_rows))
+            own = collected.setdefault(kind, _Collected(design.max_rows, (limits or {}).get(kind)))
             own.add(name, keys, numbers, batch, chosen)
         merge_ranges(sketch.ranges, find_ranges(batch, sketch.ranges, style.decimal))
         n_rows += batch.num_rows
@@ -279,11 +293,11 @@ def hash_rows(base: int, first: int, n_rows: int) -> NDArray[np.uint64]:
 class _Collected:
     """Rows of one kind while a part is read."""
 
-    def __init__(self, max_rows: int) -> None:
+    def __init__(self, max_rows: int, limit: np.uint64 | None) -> None:
         self.max_rows = max_rows
         self.n_rows = self.n_held = 0
         self.pieces: list[Piece] = []
-        self.limit: np.uint64 | None = None
+        self.limit = limit
 
     def add(
         self,
@@ -343,6 +357,15 @@ def _take(table: Any, chosen: NDArray[np.intp]) -> Any:
 def merge_sketches(sketches: Iterable[Sketch], design: Design) -> Sketch:
     """Return the sketch of all parts; the order does not matter, nor does merging in between."""
     return reduce(lambda one, other: _merge(one, other, design), sketches, Sketch())
+
+
+def find_limits(sketch: Sketch, design: Design) -> dict[Kind, np.uint64]:
+    """Return per kind the largest key that counts, where so many rows are held already."""
+    return {
+        kind: max(piece.keys.max() for piece in pieces)
+        for kind, pieces in sketch.pieces.items()
+        if sum(len(piece.keys) for piece in pieces) >= design.max_rows
+    }
 
 
 def _merge(one: Sketch, other: Sketch, design: Design) -> Sketch:
