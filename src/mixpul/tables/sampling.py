@@ -13,7 +13,6 @@ from functools import reduce
 from typing import Any, NamedTuple
 
 import numpy as np
-from joblib import Parallel, delayed, effective_n_jobs
 from numpy.typing import NDArray
 
 from mixpul._util.errors import TableError
@@ -21,18 +20,13 @@ from mixpul._util.progress import progress_bar
 from mixpul.tables._csv import CSVStyle
 from mixpul.tables._joining import join_pieces
 from mixpul.tables._reading import TYPED, stream_raw
+from mixpul.tables._spreading import map_parts
 from mixpul.tables._strata import Design, Kind, code_kinds, sort_kinds
 from mixpul.tables.formats import find_format, split_place
 from mixpul.tables.frames import from_arrow, import_tables
 from mixpul.tables.names import check_present
-from mixpul.tables.opening import is_stream, show_name
-from mixpul.tables.parts import (
-    Part,
-    find_partition_types,
-    find_parts,
-    make_absolute,
-    name_parts,
-)
+from mixpul.tables.opening import show_name
+from mixpul.tables.parts import Part, find_partition_types, find_parts, name_parts
 from mixpul.tables.ranges import Range, find_ranges, merge_ranges
 
 __all__ = [
@@ -193,32 +187,11 @@ def sample_table(
     with progress_bar(len(tasks), "Reading", verbose, "parts") as advance:
         whole = Sketch()
         limits: dict[Kind, np.uint64] = {}
-        for own in _sample_parts(tasks, design, reading, limits):
+        for own in map_parts(sample_part, tasks, design, reading, known=limits):
             whole = merge_sketches([whole, own], design)
             limits |= find_limits(whole, design)
             advance({})
     return finish_sample(whole, design, reading)
-
-
-def _sample_parts(
-    tasks: list[Task],
-    design: Design,
-    reading: Mapping[str, Any] | None,
-    limits: Mapping[Kind, np.uint64],
-) -> Iterable[Sketch]:
-    """Sample part by part here, or wherever joblib is told to: workers take a part each.
-
-    A part is read with the `limits` that are known when it is begun.
-    """
-    # A stream is here and nowhere else.
-    n_jobs = 1 if any(is_stream(task.part.name) for task in tasks) else None
-    if effective_n_jobs(n_jobs) > 1:
-        tasks = [
-            task._replace(part=task.part._replace(name=make_absolute(task.part.name)))
-            for task in tasks
-        ]
-    pool = Parallel(n_jobs=n_jobs, batch_size=1, return_as="generator_unordered")
-    return pool(delayed(sample_part)(task, design, reading, dict(limits)) for task in tasks)
 
 
 # -- one part -------------------------------------------------------------------------------
