@@ -6,13 +6,12 @@ the order of the files, nor on the size of batches, nor on who reads which file:
 some files and what is kept of others is merged by keeping the smallest keys again.
 """
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import reduce
 from typing import Any, NamedTuple
 
 import numpy as np
-from joblib import Parallel, delayed, effective_n_jobs
 from numpy.typing import NDArray
 
 from mixpul._util.errors import TableError
@@ -21,18 +20,13 @@ from mixpul.tables._csv import CSVStyle
 from mixpul.tables._joining import join_pieces
 from mixpul.tables._pieces import Collected, Piece, hash_name, hash_rows, keep_smallest
 from mixpul.tables._reading import TYPED, stream_raw
+from mixpul.tables._spreading import map_parts
 from mixpul.tables._strata import Design, Kind, code_kinds, sort_kinds
 from mixpul.tables.formats import find_format, split_place
 from mixpul.tables.frames import from_arrow, import_tables
 from mixpul.tables.names import check_present
-from mixpul.tables.opening import is_stream, show_name
-from mixpul.tables.parts import (
-    Part,
-    find_partition_types,
-    find_parts,
-    make_absolute,
-    name_parts,
-)
+from mixpul.tables.opening import show_name
+from mixpul.tables.parts import Part, find_partition_types, find_parts, name_parts
 from mixpul.tables.ranges import Range, find_ranges, merge_ranges
 
 __all__ = [
@@ -127,10 +121,6 @@ class Task(NamedTuple):
     name: str
     types: dict[str, Any]
 
-    def make_absolute(self) -> "Task":
-        """Name the part as other processes find it, too."""
-        return self._replace(part=self.part._replace(name=make_absolute(self.part.name)))
-
 
 def list_tasks(table: Any) -> list[Task]:
     """Return the parts of a table as `sample_part` takes them, whoever calls it."""
@@ -182,33 +172,13 @@ def sample_table(
     import_tables()
     tasks = list_tasks(table)
     with progress_bar(len(tasks), "Reading", verbose, "parts") as advance:
-        whole = _sketch_parts(tasks, design, reading, lambda: advance({}))
-    return finish_sample(whole, design, reading)
-
-
-def _sketch_parts(
-    tasks: list[Task],
-    design: Design,
-    reading: Mapping[str, Any] | None,
-    advance: Callable[[], None],
-) -> Sketch:
-    """Sample part by part here, or wherever joblib is told to: workers take a part each."""
-    whole = Sketch()
-    # A stream is here and nowhere else.
-    n_jobs = 1 if any(is_stream(task.part.name) for task in tasks) else None
-    if effective_n_jobs(n_jobs) == 1:
-        for task in tasks:
-            # What is held already rules out most rows of the next part.
-            own = sample_part(task, design, reading, find_limits(whole, design))
+        whole = Sketch()
+        limits: dict[Kind, np.uint64] = {}
+        for own in map_parts(sample_part, tasks, design, reading, known=limits):
             whole = merge_sketches([whole, own], design)
-            advance()
-        return whole
-    anywhere = [task.make_absolute() for task in tasks]
-    pool = Parallel(n_jobs=n_jobs, batch_size=1, return_as="generator_unordered")
-    for own in pool(delayed(sample_part)(task, design, reading) for task in anywhere):
-        whole = merge_sketches([whole, own], design)
-        advance()
-    return whole
+            limits |= find_limits(whole, design)
+            advance({})
+    return finish_sample(whole, design, reading)
 
 
 # -- one part -------------------------------------------------------------------------------
