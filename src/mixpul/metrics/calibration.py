@@ -33,6 +33,11 @@ LOG_SLOPES = (-3.0, 3.5)
 # How far, in nats per positive, a sigmoid may be from the table: at this distance the table alone
 # counts, at half of it both do. How it was chosen: docs/explanation/decisions.md.
 MOST_MISFIT = 0.12
+# Of log odds that is kept: what is learned from the labels of some dozen rows is too sure of itself.
+# How it was chosen: docs/explanation/decisions.md.
+CAUTION = 0.75
+# Probabilities whose log odds are scaled are kept so far from 0 and 1.
+LEAST_PROBABILITY = 0.002
 # No row is surely labeled: keeps ratios finite.
 MOST_SHARE = 1 - 1e-6
 
@@ -124,7 +129,8 @@ def to_probabilities(
 
     With `smooth` they are drawn towards a sigmoid of the score, the more the better it agrees with
     the table. With some dozens of labeled positives the table is rough; given the prior, the
-    sigmoid has only its slope to be learned.
+    sigmoid has only its slope to be learned. Both are too sure of themselves, so log odds are
+    scaled by 3/4; the mean stays the prior.
     """
     line = find_probability_line(table, prior, smooth=smooth)
     values = np.asarray(scores, dtype=np.float64)
@@ -140,7 +146,8 @@ class ProbabilityLine(NamedTuple):
     Attributes
     ----------
     expected : ndarray of shape (n_knots,)
-        k times prior times ratio at the knots; it may exceed 1, and is limited between knots.
+        k times prior times ratio at the knots; it may exceed 1, and is limited between knots. With
+        `smooth` the probabilities at the knots, with their log odds scaled.
     share : float
         How much of a probability comes from the sigmoid.
     slope, offset : float
@@ -167,7 +174,18 @@ def find_probability_line(table: NDArray, prior: float, *, smooth: bool) -> Prob
     log_ratio = np.log(at_knots[seen]) - log_expit(slope * knots[seen] + offset)
     misfit = float((at_knots[seen] * log_ratio).sum() / (prior * len(knots)))
     share = float(np.clip(1 - misfit / MOST_MISFIT, 0.0, 1.0))
-    return ProbabilityLine(expected, share, slope, offset)
+    near = np.clip(at_knots, LEAST_PROBABILITY, 1 - LEAST_PROBABILITY)
+    log_odds = CAUTION * logit(near)
+    cautious = expit(log_odds + _find_offset(log_odds, prior))
+    offset = _find_offset(CAUTION * slope * knots, prior)
+    return ProbabilityLine(cautious, share, CAUTION * slope, offset)
+
+
+def _find_offset(log_odds: NDArray[np.float64], prior: float) -> float:
+    """Find what to add to log odds so that the mean of the probabilities is the prior."""
+    # Beyond this all rows are on one side.
+    reach = abs(logit(prior)) + np.abs(log_odds).max() + 1
+    return float(brentq(lambda offset: expit(log_odds + offset).mean() - prior, -reach, reach))
 
 
 def _fit_sigmoid(
@@ -180,17 +198,12 @@ def _fit_sigmoid(
     centre, spread = knots.mean(), knots.std()
     z = (knots - centre) / spread
 
-    def find_offset(slope: float) -> float:
-        # Steep or flat, beyond this all rows are on one side.
-        reach = abs(logit(prior)) + slope * np.abs(z).max() + 1
-        return brentq(lambda offset: expit(slope * z + offset).mean() - prior, -reach, reach)
-
     def lose(log_slope: float) -> float:
-        slope = np.exp(log_slope)
-        return -float((ratios * log_expit(slope * z + find_offset(slope))).mean())
+        log_odds = np.exp(log_slope) * z
+        return -float((ratios * log_expit(log_odds + _find_offset(log_odds, prior))).mean())
 
     slope = float(np.exp(minimize_scalar(lose, bounds=LOG_SLOPES, method="bounded").x))
-    return slope / spread, find_offset(slope) - slope * centre / spread
+    return slope / spread, _find_offset(slope * z, prior) - slope * centre / spread
 
 
 def _rescale(ratios: NDArray[np.float64], prior: float) -> float:
