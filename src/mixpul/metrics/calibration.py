@@ -25,6 +25,9 @@ __all__ = [
 N_RESAMPLES = 30
 # Knots of a table, one for each such share of the unlabeled rows.
 N_KNOTS = 200
+# Logarithms of ratios are scaled by n / (n + this) for n labeled positives. How it was chosen:
+# docs/explanation/decisions.md.
+CAUTION = 30
 # Of more rows than this of one kind, quantiles stand for all of them.
 MOST_ROWS = 10_000
 # Logarithms of slopes of the sigmoid, per standard deviation of the scores: from nearly flat to a
@@ -33,11 +36,6 @@ LOG_SLOPES = (-3.0, 3.5)
 # How far, in nats per positive, a sigmoid may be from the table: at this distance the table alone
 # counts, at half of it both do. How it was chosen: docs/explanation/decisions.md.
 MOST_MISFIT = 0.12
-# Of log odds that is kept: what is learned from the labels of some dozen rows is too sure of itself.
-# How it was chosen: docs/explanation/decisions.md.
-CAUTION = 0.75
-# Probabilities whose log odds are scaled are kept so far from 0 and 1.
-LEAST_PROBABILITY = 0.002
 # No row is surely labeled: keeps ratios finite.
 MOST_SHARE = 1 - 1e-6
 
@@ -57,11 +55,14 @@ def density_ratio(labeled_share: ArrayLike, n_positive: int, n_unlabeled: int) -
     return share / (1 - share) * n_unlabeled / n_positive
 
 
-def learn_density_ratio(y: ArrayLike, scores: ArrayLike) -> NDArray[np.float64]:
+def learn_density_ratio(
+    y: ArrayLike, scores: ArrayLike, *, cautious: bool = False
+) -> NDArray[np.float64]:
     """Learn how the density ratio of positives to unlabeled rows grows with the score.
 
     The share of labeled rows is an isotonic regression on the score, averaged over resamples of the
-    rows. The resamples are the same in every call.
+    rows. The resamples are the same in every call. It follows the labels it has seen, so ratios far
+    from 1 are too far from it; `cautious` draws them back, the more the fewer positives there are.
 
     Parameters
     ----------
@@ -69,6 +70,9 @@ def learn_density_ratio(y: ArrayLike, scores: ArrayLike) -> NDArray[np.float64]:
         PU labels: two values, of which the larger means labeled positive.
     scores : array of shape (n,)
         Scores of rows left out of training.
+    cautious : bool, default=False
+        Whether to draw ratios towards 1. Where rows repeat, as in a table of a few categories,
+        this makes them worse.
 
     Returns
     -------
@@ -108,7 +112,11 @@ def learn_density_ratio(y: ArrayLike, scores: ArrayLike) -> NDArray[np.float64]:
         seen = n_rows > 0
         share = isotonic_regression(n_labeled[seen] / n_rows[seen], sample_weight=n_rows[seen])
         shares += np.interp(knots, values[seen], share) / N_RESAMPLES
-    return np.stack([knots, density_ratio(shares, n_positive, n_unlabeled)])
+    ratios = density_ratio(shares, n_positive, n_unlabeled)
+    if cautious and ratios.any():
+        ratios **= n_positive / (n_positive + CAUTION)
+        ratios /= ratios.mean()
+    return np.stack([knots, ratios])
 
 
 def _thin(scores: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -129,8 +137,7 @@ def to_probabilities(
 
     With `smooth` they are drawn towards a sigmoid of the score, the more the better it agrees with
     the table. With some dozens of labeled positives the table is rough; given the prior, the
-    sigmoid has only its slope to be learned. Both are too sure of themselves, so log odds are
-    scaled by 3/4; the mean stays the prior.
+    sigmoid has only its slope to be learned.
     """
     line = find_probability_line(table, prior, smooth=smooth)
     values = np.asarray(scores, dtype=np.float64)
@@ -146,8 +153,7 @@ class ProbabilityLine(NamedTuple):
     Attributes
     ----------
     expected : ndarray of shape (n_knots,)
-        k times prior times ratio at the knots; it may exceed 1, and is limited between knots. With
-        `smooth` the probabilities at the knots, with their log odds scaled.
+        k times prior times ratio at the knots; it may exceed 1, and is limited between knots.
     share : float
         How much of a probability comes from the sigmoid.
     slope, offset : float
@@ -174,18 +180,7 @@ def find_probability_line(table: NDArray, prior: float, *, smooth: bool) -> Prob
     log_ratio = np.log(at_knots[seen]) - log_expit(slope * knots[seen] + offset)
     misfit = float((at_knots[seen] * log_ratio).sum() / (prior * len(knots)))
     share = float(np.clip(1 - misfit / MOST_MISFIT, 0.0, 1.0))
-    near = np.clip(at_knots, LEAST_PROBABILITY, 1 - LEAST_PROBABILITY)
-    log_odds = CAUTION * logit(near)
-    cautious = expit(log_odds + _find_offset(log_odds, prior))
-    offset = _find_offset(CAUTION * slope * knots, prior)
-    return ProbabilityLine(cautious, share, CAUTION * slope, offset)
-
-
-def _find_offset(log_odds: NDArray[np.float64], prior: float) -> float:
-    """Find what to add to log odds so that the mean of the probabilities is the prior."""
-    # Beyond this all rows are on one side.
-    reach = abs(logit(prior)) + np.abs(log_odds).max() + 1
-    return float(brentq(lambda offset: expit(log_odds + offset).mean() - prior, -reach, reach))
+    return ProbabilityLine(expected, share, slope, offset)
 
 
 def _fit_sigmoid(
@@ -198,12 +193,17 @@ def _fit_sigmoid(
     centre, spread = knots.mean(), knots.std()
     z = (knots - centre) / spread
 
+    def find_offset(slope: float) -> float:
+        # Steep or flat, beyond this all rows are on one side.
+        reach = abs(logit(prior)) + slope * np.abs(z).max() + 1
+        return brentq(lambda offset: expit(slope * z + offset).mean() - prior, -reach, reach)
+
     def lose(log_slope: float) -> float:
-        log_odds = np.exp(log_slope) * z
-        return -float((ratios * log_expit(log_odds + _find_offset(log_odds, prior))).mean())
+        slope = np.exp(log_slope)
+        return -float((ratios * log_expit(slope * z + find_offset(slope))).mean())
 
     slope = float(np.exp(minimize_scalar(lose, bounds=LOG_SLOPES, method="bounded").x))
-    return slope / spread, _find_offset(slope * z, prior) - slope * centre / spread
+    return slope / spread, find_offset(slope) - slope * centre / spread
 
 
 def _rescale(ratios: NDArray[np.float64], prior: float) -> float:
