@@ -618,6 +618,17 @@ def test_evaluate_warns_about_the_table_of_the_fit(work):
     assert "fitted on this very table" in json.loads(result.out)["warnings"][-1]
 
 
+def test_evaluate_warns_about_rows_of_the_fit_in_another_file(work, tmp_path):
+    words = ["--label", "bought", "--id", "customer", "--method", "bagging"]
+    fitted = run("fit", work / "leads.csv", *words, "-o", tmp_path / "trees.mixpul")
+    assert fitted.code == 0, fitted.err
+    read_table(work / "leads.csv").assign(more=1).to_csv(tmp_path / "again.csv", index=False)
+    told = run("evaluate", tmp_path / "trees.mixpul", tmp_path / "again.csv")
+    assert "rank far better here" in told.err
+    told = run("evaluate", tmp_path / "trees.mixpul", work / "later.csv")
+    assert "rank far better here" not in told.err
+
+
 @pytest.fixture
 def audited(work, tmp_path):
     """A table of which some rows were looked into."""
