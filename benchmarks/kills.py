@@ -46,6 +46,7 @@ def list_commands(inputs: Path) -> dict[str, Command]:
     table, model = str(inputs / "table.csv"), str(inputs / "model.mixpul")
     fit = ["fit", table, "--label", "label", *TREES]
     image = ["fit-images", str(inputs / "positive"), str(inputs / "unlabeled"), "--size", "8"]
+    image += ["--features", "none"]
     image += [w for s in ("n_epochs=1", "cross_fitting=2", "batch_size=8") for w in ("--set", s)]
     compare = ["compare", table, "--label", "label", "--folds", "2"]
     only = "dataset=titanic,method=class means,method=logistic regression"

@@ -42,6 +42,7 @@ from mixpul.tables.summaries import widen_layout
 
 __all__ = ["assess_and_save", "show_results", "write_page"]
 
+MOST_NAMED = 5  # labels that look wrong
 COLOURS: dict[Verdict, str] = {"good": "green", "note": "dim", "caution": "yellow", "bad": "red"}
 
 
@@ -156,7 +157,7 @@ def _summarise(
 
     `ranges` are those of all rows if `X` is a sample.
     """
-    if not isinstance(found.model, Pipeline):
+    if not isinstance(found.model, Pipeline) or found.data["unit"] == "image":
         return {}
     verified = negative if negative is not None and negative.any() else None
     folds = getattr(found.model[-1], "oof_folds_", None)
@@ -199,6 +200,8 @@ def show_results(
     for check in found.checks:
         verdict = f"[{COLOURS[check['verdict']]}]{check['verdict']:<{width}}[/]"
         say(f"{verdict} {escape(check['name'])}: {escape(check['text'])}")
+    if found.doubtful:
+        say(escape(_tell_doubtful(found)))
     say(f"Model: {escape(str(outputs.model))}")
 
 
@@ -229,6 +232,17 @@ def _show_numbers(found: Assessment, inputs: str, details: Sequence[str]) -> Non
         say(f"{'Weighed':<{width}}{escape(format_weights(found.leaderboard))}")
     if found.agreement:
         say(explain_agreement(found.agreement))
+
+
+def _tell_doubtful(found: Assessment) -> str:
+    """Name labeled positives whose labels look wrong."""
+    names = [str(one["id"]) for one in found.doubtful]
+    shown = ", ".join(names[:MOST_NAMED]) + (", ..." if len(names) > MOST_NAMED else "")
+    unit = found.data["unit"] if found.data.get("id") is None else found.data["id"]
+    return (
+        f"Labels that look wrong, because these known positives score below half of the unlabeled "
+        f"{found.data['unit']}s: {unit} {shown}"
+    )
 
 
 def _draw_thresholds(found: Assessment) -> Table:

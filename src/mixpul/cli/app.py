@@ -12,6 +12,7 @@ import typer
 from mixpul._util.errors import MixpulError
 from mixpul._util.files import FULL
 from mixpul._util.printable import make_printable
+from mixpul._util.processes import is_one_of_several
 from mixpul.cli._streams import complain, release_streams, secure_streams
 from mixpul.cli.audit import audit
 from mixpul.cli.card import card
@@ -147,10 +148,7 @@ def show_version(asked: bool) -> None:
 
 def check_processes(command: str | None) -> None:
     """Refuse to do the work of one process in each of those that torchrun starts."""
-    # Not by the number of processes alone: schedulers of clusters set that as well.
-    if "TORCHELASTIC_RUN_ID" not in os.environ or os.environ.get("WORLD_SIZE", "1") == "1":
-        return
-    if command != "fit-images":
+    if is_one_of_several() and command != "fit-images":
         raise MixpulError(
             f"mixpul {command} runs in one process; start it without torchrun. In several "
             "processes there is mixpul fit-images."

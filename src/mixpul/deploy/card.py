@@ -170,6 +170,8 @@ def _describe_data(about: About) -> str:
         )
     if images := info.get("pictures"):
         lines.append(f"- Images of {images['size']} x {images['size']} pixels")
+        if images.get("features"):
+            lines.append(f"- Learned from features by {images['features']}, trained on ImageNet")
     lines.append(f"- Fingerprint of the file: `{info.get('fingerprint') or 'none, a stream'}`")
     lines.append(f"- The {units} themselves are not in the model file.")
     return "## Data\n\n" + "\n".join(lines)
