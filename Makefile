@@ -33,8 +33,9 @@ check: lint  ## format, lint, types and tests
 test-slow: $(STAMP)  ## tests against the real thing that take minutes; CI runs them after `make test`
 	$(BIN)/python -m pytest -m slow --numprocesses logical --maxprocesses 4 --dist loadfile
 
-fuzz: $(STAMP)  ## damaged and forged files through all that reads them back, for about an hour
+fuzz: $(STAMP)  ## damaged and forged model files, strange tables, broken images, for about an hour
 	$(BIN)/python tests/fuzz_files.py
+	$(BIN)/python tests/fuzz_tables.py
 
 docs: $(STAMP)  ## the site, with its examples run and its links checked: build/docs/html/index.html
 	$(BIN)/python docs/build_site.py build/docs

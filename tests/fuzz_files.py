@@ -21,6 +21,7 @@ import numpy as np
 HERE = Path(__file__).parent
 CORPUS = HERE / "data" / "corpus"
 GOOD = ("same", "refused", "other", "again")
+FILES_PER_READER = 2_000
 SECONDS = 120  # of one file; most take milliseconds, but the machine may be busy
 
 
@@ -28,7 +29,7 @@ class Reader:
     """A child process that reads files; a new one takes its place if it dies or hangs."""
 
     def __init__(self, program="hostile_worker.py"):
-        self.process, self.program = None, program
+        self.process, self.program, self.n_asked = None, program, 0
 
     def start(self):
         # Two threads would share out memory in arenas of their own, and hide what a file takes.
@@ -42,9 +43,15 @@ class Reader:
             stderr=subprocess.DEVNULL,
             env=env,
         )
+        # Its imports may take minutes on a busy machine, which is not the fault of a file.
+        self.process.stdout.readline()
 
     def ask(self, task):
         """Return what became of a file."""
+        self.n_asked += 1
+        # What libraries keep of thousands of files is not asked for by one of them.
+        if self.n_asked % FILES_PER_READER == 0:
+            self.stop()
         if self.process is None:
             self.start()
         self.process.stdin.write(json.dumps(task).encode() + b"\n")

@@ -115,10 +115,11 @@ class TableFuzz:
 
     def repeat_kept(self):
         """Try what once failed."""
-        for path in sorted(KEPT.glob("*-*-*")):
-            task = self.make_task("kept", path.name.split("-")[1], 0)
-            Path(task["path"]).write_bytes(path.read_bytes())
-            self.try_task(task | {"seed": path.stem}, "kept")
+        for path in sorted(KEPT.iterdir()):
+            copy = self.folder / f"table{path.suffix}"
+            copy.write_bytes(path.read_bytes())
+            task = {"what": "kept", "form": path.name, "seed": 0, "path": str(copy), "command": []}
+            self.try_task(task, "kept")
 
 
 def make_model(folder):
@@ -142,8 +143,10 @@ def main():
     with tempfile.TemporaryDirectory() as folder:
         fuzz = TableFuzz(folder, KEPT)
         fuzz.repeat_kept()
-        fuzz.read_images(options.images, first)
-        fuzz.run_commands(options.commands, first, options.processes)
+        if options.images:
+            fuzz.read_images(options.images, first)
+        if options.commands:
+            fuzz.run_commands(options.commands, first, options.processes)
         fuzz.read_tables(options.tables, first)
         fuzz.reader.stop()
     for (what, word), count in sorted(fuzz.counts.items()):

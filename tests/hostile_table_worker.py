@@ -24,7 +24,7 @@ from mixpul.tables import TableInput, read_table, stream_table
 from mixpul.tables.frames import as_frame
 
 SOUND: dict = {}
-MOST_WORDS = 1200  # of a sentence: it may quote the input
+MOST_LETTERS = 9000  # of a sentence: it may quote names as long as a page
 
 
 def read_anything(task):
@@ -47,8 +47,9 @@ def make_content(task, path):
     if task["what"] == "image":
         return make_image(form, seed)
     if form not in SOUND:
-        sound = path.with_name(f"sound{SUFFIXES[form]}")
-        write_sound(sound, form)
+        sound = path.with_name(f"sound-{form}{SUFFIXES[form]}")
+        if not sound.exists():  # another reader may have been here before
+            write_sound(sound, form)
         SOUND[form] = sound.read_bytes()
     return damage(SOUND[form], seed)
 
@@ -89,7 +90,7 @@ def read_image_file(path):
 
 def judge_sentence(said):
     """Refused, if that was said in one sentence that a terminal shows as it is."""
-    if not said or "\n" in said or len(said) > MOST_WORDS:
+    if not said or "\n" in said or len(said) > MOST_LETTERS:
         return "no sentence", said
     return "refused", said
 

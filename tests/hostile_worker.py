@@ -117,6 +117,7 @@ def answer_tasks(do):
     # Whatever is printed elsewhere is no answer.
     os.dup2(2, 1)
     limit_memory()
+    print("ready", file=out, flush=True)
     for line in sys.stdin:
         start = time.monotonic()
         word, detail = handle(json.loads(line), do)

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mixpul._util.errors import TableError
+from mixpul._util.validation import list_values
 
 __all__ = [
     "ORDERS",
@@ -265,6 +266,6 @@ def check_years(column: Any, name: Any) -> None:
     times = column.to_numpy(dtype="datetime64[s]")
     if ((times < FIRST) | (times > LAST)).any():
         raise TableError(
-            f"Column {str(name)!r} has a date outside the years 1 to 9999; correct it, or write "
-            "the column as numbers."
+            f"Column {list_values([str(name)])} has a date outside the years 1 to 9999; correct "
+            "it, or write the column as numbers."
         )

@@ -6,6 +6,7 @@ from scipy import sparse
 from sklearn.utils.validation import check_array
 
 from mixpul._util.errors import TableError
+from mixpul._util.validation import list_values
 from mixpul.tables._dates import check_years
 
 __all__ = ["as_frame", "from_arrow", "import_tables"]
@@ -60,8 +61,8 @@ def _name_column(table: Any, options: dict[str, Any], error: Exception) -> NoRet
             table.select([field.name]).replace_schema_metadata(None).to_pandas(**options)
         except (pa.ArrowException, ValueError, TypeError, OverflowError):
             raise TableError(
-                f"Column {field.name!r} has the type {field.type} and cannot be read; write it as "
-                "text, numbers or dates."
+                f"Column {list_values([field.name])} has the type {field.type} and cannot be "
+                "read; write it as text, numbers or dates."
             ) from error
     raise TableError(f"The table cannot be read: {' '.join(str(error).split())[:200]}") from error
 
