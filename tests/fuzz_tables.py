@@ -11,6 +11,7 @@ import subprocess
 import sys
 import tempfile
 from collections import Counter
+from contextlib import suppress
 from pathlib import Path
 
 from damage import SUFFIXES, write_sound
@@ -51,6 +52,8 @@ class TableFuzz:
     def try_task(self, task, counted_as):
         found = self.reader.ask(task)
         self.counts[counted_as, found["word"]] += 1
+        if self.counts.total() % 1000 == 0:
+            print(f"{self.counts.total():,} files, {len(self.failures)} failures", flush=True)
         self.peak = max(self.peak, found["peak"])
         if found["word"] not in GOOD:
             self.note(task, counted_as, found["word"], found["detail"])
@@ -142,12 +145,14 @@ def main():
     first = options.seed * 10**6
     with tempfile.TemporaryDirectory() as folder:
         fuzz = TableFuzz(folder, KEPT)
-        fuzz.repeat_kept()
-        if options.images:
-            fuzz.read_images(options.images, first)
-        if options.commands:
-            fuzz.run_commands(options.commands, first, options.processes)
-        fuzz.read_tables(options.tables, first)
+        # Whoever stops it sees what was found until then.
+        with suppress(KeyboardInterrupt):
+            fuzz.repeat_kept()
+            if options.images:
+                fuzz.read_images(options.images, first)
+            if options.commands:
+                fuzz.run_commands(options.commands, first, options.processes)
+            fuzz.read_tables(options.tables, first)
         fuzz.reader.stop()
     for (what, word), count in sorted(fuzz.counts.items()):
         print(f"{what:12}{word:20}{count:8,}")

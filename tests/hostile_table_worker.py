@@ -13,6 +13,7 @@ from pathlib import Path
 from unittest import mock
 
 import numpy as np
+import pyarrow.parquet  # noqa: F401 (what writes sound files needs it)
 
 from damage import SUFFIXES, damage, write_sound
 from hostile_tables import make_image, make_table
