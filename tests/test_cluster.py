@@ -235,7 +235,7 @@ def test_a_large_table_is_sampled_part_by_part(table, tmp_path, cluster, monkeyp
 WITH_JOBS = {
     "auto": AutoPUClassifier(candidates=["trees", "logistic-0.1"], n_folds=2),
     "bagging": BaggingPUClassifier(n_estimators=10),
-    "bagging of others": BaggingPUClassifier(LogisticRegression(), n_estimators=4),
+    "bagging of others": BaggingPUClassifier(estimator=LogisticRegression(), n_estimators=4),
     "boosting": BoostingPUClassifier(n_estimators=4, n_trees=5),
     "mixpul, mined": MixPULClassifier(
         miner=NTCMiner(n_jobs=2), n_epochs=2, net=(8,), cross_fitting=2, batch_size=16

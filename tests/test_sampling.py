@@ -331,6 +331,7 @@ def test_rows_of_a_sample_are_reviewed_and_audited(sampled, tmp_path):
     result = run("audit", model, queue)
     assert result.code == 0, result.err
     assert "a random sample of the" in result.out
+    assert "--max-rows 1000 --seed 0" in result.out
     # Verdicts are found again by ids; other rows than those of the queue are refused.
     again = ["--max-rows", "1000", "--verdicts", queue, "-o", tmp_path / "m.mixpul"]
     words = ["fit", folder / "lake", "--label", "bought", "--method", "logistic", *again]

@@ -150,7 +150,10 @@ def _make_input(options: TableOptions, left_out: list[str], known: list[str]) ->
         drop=left_out,
         keep=list(options.keep),
         categorical=list(options.categorical),
-        **kinds,
+        number=kinds["number"],
+        category=kinds["category"],
+        date=kinds["date"],
+        text=kinds["text"],
         date_order=None if options.date_order is None else options.date_order.value,
     )
 

@@ -151,6 +151,7 @@ def _claim(figure: Mapping[str, Any]) -> dict[str, Any]:
 def _suggest_fit(prior: Mapping[str, Any], info: Mapping[str, Any], queues: list[Path]) -> str:
     """Return the command that fits again with what is known now."""
     from mixpul.cli._inputs import quote_command
+    from mixpul.persistence.samples import find_sample
 
     words = ["fit", "TABLE", "--label", str(info.get("label", "LABEL"))]
     words += ["--missing-is-unlabeled"] if info.get("missing_is_unlabeled") else []
@@ -158,6 +159,9 @@ def _suggest_fit(prior: Mapping[str, Any], info: Mapping[str, Any], queues: list
     for name, value in info.get("reading", {}).items():
         for one in value if isinstance(value, list) else [value]:
             words += [f"--{name}", one]
+    if sample := find_sample(info):
+        # Verdicts go to rows of the same sample.
+        words += ["--max-rows", str(sample["max_rows"]), "--seed", str(sample["seed"])]
     words += ["--prior-interval", f"{prior['low']:.3f},{prior['high']:.3f}"]
     return quote_command([*words, *(w for queue in queues for w in ("--verdicts", str(queue)))])
 

@@ -1,4 +1,4 @@
-"""Parts of a table one after the other, or as tasks: wherever joblib is told to run what it runs."""
+"""Parts of a table one after the other, or as tasks, wherever joblib is told to run them."""
 
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, TypeVar
