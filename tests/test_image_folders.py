@@ -548,7 +548,7 @@ def test_the_model_is_there_if_its_assessment_or_its_page_fails(work, tmp_path, 
         with monkeypatch.context() as patch:
             patch.setattr(what, fail)
             result = fit(work, tmp_path / name, "--report", tmp_path / f"{name}.html")
-        assert result.code == 1
+        assert result.code == 2
         assert result.err.endswith("mixpul: no luck\n")
         assert not (tmp_path / f"{name}.html").exists()
     assert describe(tmp_path / "bare")["info"].keys() == {"pictures", "fingerprint", "seed"}
@@ -674,7 +674,7 @@ def test_folders_to_learn_from_are_refused_in_one_sentence(work, bad, positive, 
     known["../known/../known"] = work / "known" / ".." / "known"
     folders = [known.get(name, bad / name) for name in (positive, unlabeled)]
     result = run("fit-images", *folders, *NETWORK, "-o", bad / "model")
-    assert result.code == 1
+    assert result.code == 2
     assert_one_sentence(result.err)
     assert re.search(words, result.err)
     assert not (bad / "model").exists()
@@ -683,7 +683,7 @@ def test_folders_to_learn_from_are_refused_in_one_sentence(work, bad, positive, 
 @pytest.mark.parametrize("name", ["bare", "broken", "file", "nowhere"])
 def test_a_folder_to_score_is_refused_in_one_sentence(work, bad, name):
     result = run("predict-images", work / "model.mixpul", bad / name, "-o", bad / "scores.csv")
-    assert result.code == 1
+    assert result.code == 2
     assert_one_sentence(result.err)
     assert not (bad / "scores.csv").exists()
 
@@ -693,7 +693,7 @@ def test_an_output_that_exists_is_refused_before_any_work(work, tmp_path, which,
     (tmp_path / "there").write_text("mine")
     monkeypatch.setattr("mixpul.images.label_images", None)
     result = fit(work, tmp_path / "model", which, tmp_path / "there")
-    assert result.code == 1
+    assert result.code == 2
     assert_one_sentence(result.err)
     assert "exists; pass --force" in result.err
     assert (tmp_path / "there").read_text() == "mine"
@@ -704,7 +704,7 @@ def test_scores_that_exist_are_replaced_with_force_only(work, tmp_path):
     out.write_text("mine")
     words = ["predict-images", work / "model.mixpul", work / "new", "-o", out]
     refused = run(*words)
-    assert (refused.code, out.read_text()) == (1, "mine")
+    assert (refused.code, out.read_text()) == (2, "mine")
     assert_one_sentence(refused.err)
     assert run(*words, "--force").code == 0
     assert len(read_table(out)) == 25
@@ -749,7 +749,7 @@ def test_models_of_tables_and_of_pictures_are_told_apart(work, tmp_path):
     ):
         out = [] if command == "evaluate" else ["-o", tmp_path / "scores.csv"]
         result = run(command, model, source, *out)
-        assert result.code == 1
+        assert result.code == 2
         assert_one_sentence(result.err)
         assert way_out in result.err
 
@@ -757,7 +757,7 @@ def test_models_of_tables_and_of_pictures_are_told_apart(work, tmp_path):
 def test_a_model_of_plain_numbers_is_refused(work, tmp_path, pu, quick):
     save(quick().fit(pu.X, pu.y), tmp_path / "m")
     result = run("predict-images", tmp_path / "m", work / "new", "-o", tmp_path / "s.csv")
-    assert result.code == 1
+    assert result.code == 2
     assert_one_sentence(result.err)
     assert "fit one with `mixpul fit-images`" in result.err
 
@@ -769,7 +769,7 @@ def test_without_pillow_the_way_to_get_it_is_named(work, tmp_path):
         "fit-images", work / "known", work / "unlabeled", *NETWORK, "-o", tmp_path / "m",
         env=os.environ | {"PYTHONPATH": path},
     )  # fmt: skip
-    assert done.returncode == 1
+    assert done.returncode == 2
     assert_one_sentence(done.stderr.decode())
     assert 'pip install "mixpul[images]"' in done.stderr.decode()
 

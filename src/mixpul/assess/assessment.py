@@ -53,7 +53,8 @@ class Assessment:
         called: ``"row"`` or ``"image"``. ``"negatives"`` counts verified negatives, which are not
         among the ``"unlabeled"`` rows. ``"weighed"`` says whether rows had different weights.
         ``"propensity"`` has the columns by which labeled positives were weighed, and the kinds of
-        rows with their weights, or is None.
+        rows with their weights, or is None. ``"sample"`` has the same numbers of the whole table if
+        these rows are a random sample of it, or is None; shares hold for both.
     method, settings, seed, folds
         How the scores came about.
     pu_auc : Estimate
@@ -87,6 +88,9 @@ class Assessment:
     leaderboard : list of dict
         The candidates of a portfolio, the best first, and how each was weighed:
         `AutoPUClassifier.leaderboard_`. Empty for other methods.
+    agreement : dict or None
+        Where one network has learned the scores of the model and takes its place, how far both
+        agree: `AutoPUClassifier.agreement_`. The figures are those of the model.
     networks : list of dict
         For MixPUL with several settings each ``"net"`` with its ``"weight_decay"`` and its
         ``"weight"``. ``"candidate"`` is the name of that MixPUL in a portfolio, or None.
@@ -119,6 +123,7 @@ class Assessment:
     doubtful: list[dict[str, Any]]
     importance: list[dict[str, Any]]
     leaderboard: list[dict[str, Any]]
+    agreement: dict[str, float] | None
     networks: list[dict[str, Any]]
     history: list[dict[str, float]]
     checks: list[Check]
@@ -299,7 +304,9 @@ def _enable_probabilities(
     fitted: OutOfFold, is_positive: NDArray[np.bool_], prior: dict[str, Any]
 ) -> None:
     """Store in the classifier what `predict_proba` needs to return probabilities."""
-    fitted.classifier.density_ratio_ = learn_density_ratio(is_positive, fitted.scores)
+    fitted.classifier.density_ratio_ = learn_density_ratio(
+        is_positive, fitted.scores, cautious=not getattr(fitted.classifier, "has_repeats_", True)
+    )
     # Of an unknown prior the limit, so that probabilities are limits, too.
     value = prior["upper"] if prior["source"] == "estimated" else prior["value"]
     fitted.classifier.class_prior_ = {"value": float(value), "source": prior["source"]}
@@ -343,6 +350,7 @@ def _describe_method(classifier: Any) -> dict[str, Any]:
         "method": type(classifier).__name__,
         "settings": write_settings(classifier),
         "leaderboard": [dict(entry) for entry in getattr(classifier, "leaderboard_", [])],
+        "agreement": getattr(classifier, "agreement_", None),
         "networks": list_networks(classifier),
         "history": [dict(record) for record in getattr(classifier, "history_", [])],
     }
@@ -360,6 +368,7 @@ def _describe_data(
         "negatives": n_negative,
         "weighed": ready.weights is not None,
         "propensity": None if ready.propensity is None else ready.propensity.to_dict(),
+        "sample": None if source.sample is None else dict(source.sample),
         **rows.describe(source),
         "fingerprint": source.fingerprint,
     }

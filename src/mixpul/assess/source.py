@@ -1,7 +1,8 @@
 """Where the rows come from, as the page and the model file tell it."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from mixpul.images import NearCopy, Skipped
 
@@ -24,6 +25,10 @@ class Source:
         How to do it again.
     warnings : sequence of str
         What is known to be doubtful before anything is fitted.
+    sample : dict, optional
+        Of a table of which a random sample was taken: the numbers of all ``"rows"``,
+        ``"positives"``, ``"negatives"`` and ``"unlabeled"`` rows, and the ``"share"`` of the
+        unlabeled rows that was drawn.
     odd : str, optional
         Of images: what was done with those of another size, 'resize' or 'skip'.
     n_resized : int, optional
@@ -43,6 +48,7 @@ class Source:
     fingerprint: str | None = None
     command: str | None = None
     warnings: Sequence[str] = ()
+    sample: Mapping[str, Any] | None = None
     odd: str | None = None
     n_resized: int | None = None
     twins: Sequence[str] = ()

@@ -17,6 +17,7 @@ from mixpul._util.schema import (
     Text,
     check_value,
 )
+from mixpul.persistence.samples import SAMPLE
 
 __all__ = ["is_leaderboard", "is_noted_by_fit", "is_of_images"]
 
@@ -37,7 +38,7 @@ OF_FIT = Record(
         "thresholds": Record({"suggested": MapOf(Number())}),
         "fingerprint": Maybe(Text()),
     },
-    {"pictures": Maybe(Record({"size": COUNT, "odd": Text()}))},
+    {"sample": SAMPLE, "pictures": Maybe(Record({"size": COUNT, "odd": Text()}))},
 )
 LEADERBOARD = ListOf(
     Record(

@@ -25,6 +25,7 @@ from mixpul.cli._messages import (
     format_interval,
     format_prior,
     format_propensity,
+    format_sample,
     format_weights,
     note,
     print_json,
@@ -34,7 +35,10 @@ from mixpul.cli._messages import (
 from mixpul.cli._outputs import explain_full_disk
 from mixpul.cli.options import FitOutputs, KnownPrior
 from mixpul.metrics.thresholds import explain_few_for_recall
-from mixpul.pages.thresholds import find_nearest
+from mixpul.pages.texts import explain_agreement
+from mixpul.pages.thresholds import count_unlabeled, find_nearest
+from mixpul.tables.ranges import Range
+from mixpul.tables.summaries import widen_layout
 
 __all__ = ["assess_and_save", "show_results", "write_page"]
 
@@ -52,22 +56,25 @@ def assess_and_save(
     source: Source,
     known: KnownPrior,
     seed: int,
-    path: Path,
+    path: Path | None,
     info: dict[str, Any],
     weights: NDArray[np.float64] | None = None,
     propensity: Sequence[str] = (),
+    ranges: Mapping[str, Range] | None = None,
 ) -> Assessment:
     """Fit, save and assess the model; `info` is what the file should know about its input.
 
     The file is written as soon as the model is fitted, and again with what the assessment found:
-    whatever fails after the training, the model is there.
+    whatever fails after the training, the model is there. Without a path no file is written: of
+    several processes that train together, one does it.
     """
     saved = False
 
     def save_at_once(fitted: Any) -> None:
         nonlocal saved
+        assert path is not None
         with explain_full_disk(repr(str(path))):
-            save(fitted, path, info=info | {"fingerprint": source.fingerprint, "seed": seed})
+            save(fitted, path, info={**info, "fingerprint": source.fingerprint, "seed": seed})
         saved = True
 
     try:
@@ -81,16 +88,14 @@ def assess_and_save(
                 **known._asdict(),
                 random_state=seed,
                 verbose=choose_verbosity(),
-                on_fitted=save_at_once,
+                on_fitted=save_at_once if path else None,
                 negative=negative,
                 sample_weight=weights,
                 propensity=propensity,
             )
-        with explain_full_disk(f"The assessment in {str(path)!r}", "Make room."):
-            lowest = list_lowest_positives(is_positive, found.scores)
-            whole = info | _describe_fit(found.to_dict(), lowest)
-            whole |= _summarise(found, X, is_positive, negative, seed)
-            save(found.model, path, info=whole, scores=found.scores)
+        if path:
+            summary = _summarise(found, X, is_positive, negative, seed, ranges or {})
+            _save_again(found, path, info, summary, is_positive)
     # Ctrl-C included: whoever stops the assessment should know that the model is there.
     except BaseException:
         if saved:
@@ -99,11 +104,25 @@ def assess_and_save(
     return found
 
 
-def _describe_fit(content: Mapping[str, Any], lowest: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what the model file should know; `lowest` are the scores of its positives.
+def _save_again(
+    found: Assessment,
+    path: Path,
+    info: dict[str, Any],
+    summary: dict[str, Any],
+    is_positive: NDArray[np.bool_],
+) -> None:
+    """Replace the file by one that knows the assessment."""
+    with explain_full_disk(f"The assessment in {str(path)!r}", "Make room."):
+        whole = info | _describe_fit(found, is_positive) | summary
+        save(found.model, path, info=whole, scores=found.scores)
+
+
+def _describe_fit(found: Assessment, is_positive: NDArray[np.bool_]) -> dict[str, Any]:
+    """Return what the model file should know.
 
     There is no date and no path in it, so that equal models have equal files.
     """
+    content = found.to_dict()
     curves = content["thresholds"]
     return {
         "thresholds": {
@@ -111,7 +130,7 @@ def _describe_fit(content: Mapping[str, Any], lowest: Mapping[str, Any]) -> dict
             "threshold": curves["threshold"],
             "recall": curves["recall"]["value"],
             "flagged": curves["flagged"]["value"],
-            "lowest": lowest,
+            "lowest": list_lowest_positives(is_positive, found.scores),
         },
         "fingerprint": content["data"]["fingerprint"],
         "seed": content["seed"],
@@ -132,8 +151,12 @@ def _summarise(
     is_positive: NDArray[np.bool_],
     negative: NDArray[np.bool_] | None,
     seed: int,
+    ranges: Mapping[str, Range],
 ) -> dict[str, Any]:
-    """Return what `mixpul monitor` compares later tables with; images have no columns."""
+    """Return what `mixpul monitor` compares later tables with; images have no columns.
+
+    `ranges` are those of all rows if `X` is a sample.
+    """
     if not isinstance(found.model, Pipeline) or found.data["unit"] == "image":
         return {}
     verified = negative if negative is not None and negative.any() else None
@@ -144,6 +167,7 @@ def _summarise(
     rows = np.arange(len(is_positive)) if verified is None else np.flatnonzero(~verified)
     own = X.iloc[rows] if hasattr(X, "iloc") else X[rows]
     summary = summarise_fit(found.model[0], own, is_positive[rows], found.scores[rows], folds[rows])
+    widen_layout(summary["columns"], ranges)
     return {"summary": summary}
 
 
@@ -189,6 +213,8 @@ def _show_numbers(found: Assessment, inputs: str, details: Sequence[str]) -> Non
         f"{data['positives']:,} labeled positives and {data['unlabeled']:,} unlabeled {units}"
         f"{negatives}, {inputs}; {found.method}, {found.folds} folds, {found.made['seconds']:.0f} s"
     )
+    if data["sample"]:
+        say(f"  {format_sample(data)}")
     for sentence in details:
         say(f"  {escape(sentence)}")
     titles = (
@@ -204,6 +230,8 @@ def _show_numbers(found: Assessment, inputs: str, details: Sequence[str]) -> Non
         say(escape(format_propensity(data["propensity"])))
     if found.leaderboard:
         say(f"{'Weighed':<{width}}{escape(format_weights(found.leaderboard))}")
+    if found.agreement:
+        say(explain_agreement(found.agreement))
 
 
 def _tell_doubtful(found: Assessment) -> str:
@@ -220,7 +248,7 @@ def _tell_doubtful(found: Assessment) -> str:
 def _draw_thresholds(found: Assessment) -> Table:
     """Return the suggested thresholds, and what is known or expected at each of them."""
     shown = Table()
-    curves, n = found.thresholds, found.data["unlabeled"]
+    curves, n = found.thresholds, count_unlabeled(found.data)
     # The same for all figures that rest on the class prior.
     kind = " ≤" if curves["precision"]["kind"] == "at most" else ""
     for title in (

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 import typer
 
 from mixpul._names import IMAGE_METHODS
+from mixpul._util.processes import is_one_of_several
 from mixpul.cli._messages import choose_verbosity, note, note_skipped, speak_warnings
 from mixpul.cli._outputs import check_outputs
 from mixpul.cli.options import (
@@ -96,35 +97,46 @@ def fit_images(
     """Learn from a folder of known positives and one of unlabeled images; say how good it is.
 
     Example: [bold]mixpul fit-images cats photos -o cats.mixpul --report cats.html[/bold]
+
+    On several GPUs: [bold]torchrun --nproc-per-node 4 -m mixpul fit-images ...[/bold]
     """
     # Imported here: it takes seconds, --help should not.
+    from mixpul.cli._ranks import join_quietly
     from mixpul.cli._results import assess_and_save, show_results, write_page
 
     extractor, learning = _fill_learning(learning, outputs.model)
     step, model = _make_model(extractor, learning, settings, seed)
     check_outputs(outputs.list_files(), [], outputs.force)
-    with speak_warnings() as spoken:
-        data = _read_images(positive, unlabeled, learning, step)
-        copies = _find_copies(data)
-    if step is None:
-        _set_epochs(model, data, settings)
-    how = {"size": learning.size, "odd": learning.odd.value}
-    found = assess_and_save(
-        model,
-        data.pixels if data.features is None else data.features,
-        data.is_positive,
-        ids=data.names,
-        source=_describe_source(positive, unlabeled, learning.odd, data, spoken, copies),
-        known=known,
-        seed=seed,
-        path=outputs.model,
-        # Only if there are features: files of other fits stay as they were.
-        info={"pictures": how if extractor is None else how | {"features": extractor}},
-    )
+    with join_quietly() as is_main:
+        with speak_warnings() as spoken:
+            data = _read_images(positive, unlabeled, learning, step)
+            copies = _find_copies(data)
+        if step is None:
+            _set_epochs(model, data, settings)
+        found = assess_and_save(
+            model,
+            data.pixels if data.features is None else data.features,
+            data.is_positive,
+            ids=data.names,
+            source=_describe_source(positive, unlabeled, learning.odd, data, spoken, copies),
+            known=known,
+            seed=seed,
+            path=outputs.model if is_main else None,
+            info={"pictures": _describe_images(extractor, learning)},
+        )
+    if not is_main:
+        return
     by = "" if extractor is None else f", features by {extractor}"
     show_results(found, outputs, f"{learning.size} x {learning.size} pixels{by}")
     if outputs.report is not None:
         write_page(lambda: _render_page(found.to_dict(), positive, unlabeled), outputs)
+
+
+def _describe_images(extractor: str | None, learning: Learning) -> dict[str, Any]:
+    """Return what the model file should know of how images were read."""
+    how = {"size": learning.size, "odd": learning.odd.value}
+    # Only if there are features: files of other fits stay as they were.
+    return how if extractor is None else how | {"features": extractor}
 
 
 def _fill_learning(asked: Learning, model: Path) -> tuple[str | None, Learning]:
@@ -142,13 +154,17 @@ def _choose_features(asked: Features | None, net: ImageNet | None) -> str | None
     from mixpul.images.extractors import is_installed
 
     if asked is not None and asked != "none":
+        if is_one_of_several():
+            raise typer.BadParameter(
+                f"--features {asked} are computed in one process; start it without torchrun."
+            )
         if net is not None:
             raise typer.BadParameter(
                 f"--net {net} trains a network, and --features {asked} takes one that is trained; "
                 "leave one of them out."
             )
         return asked.value
-    is_free = asked is None and net is None
+    is_free = asked is None and net is None and not is_one_of_several()
     return DEFAULT_FEATURES if is_free and is_installed(DEFAULT_FEATURES) else None
 
 

@@ -67,6 +67,8 @@ def _show_fit(info: Mapping[str, Any]) -> None:
         f"Fitted on {known['rows']:,} {units}, {known['positives']:,} of them labeled positive "
         f"({_quote(how)}){negatives}, seed {_quote(info['seed'])}"
     )
+    if sample := info.get("sample"):
+        say(f"They are a random sample of {sample['rows']:,} rows")
     say(f"PU-AUC out of fold {format_interval(known['pu_auc'])}")
     # Files of earlier versions have an estimate, which pretended to know more than it did.
     if {"source", "upper"} <= known["prior"].keys():

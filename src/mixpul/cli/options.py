@@ -32,12 +32,14 @@ __all__ = [
     "KnownPrior",
     "LabelOption",
     "LabelOptions",
+    "MaxRowsOption",
     "Method",
     "MissingLabelOption",
     "ModelArgument",
     "PositiveOption",
     "Preset",
     "Reading",
+    "SchedulerOption",
     "ScoreOutputs",
     "SeedOption",
     "SetOption",
@@ -147,10 +149,26 @@ MissingLabelOption = Annotated[
     bool, typer.Option("--missing-is-unlabeled", help="A missing label means unlabeled.")
 ]
 IdOption = Annotated[str | None, typer.Option("--id", help="Column that names the rows.")]
+MaxRowsOption = Annotated[
+    int | None,
+    typer.Option(
+        min=100,
+        help="Most rows to learn from; of a larger table a random sample is taken. By default "
+        "500,000, and fewer if there are more than 100 columns.",
+    ),
+]
 SeedOption = Annotated[int, typer.Option(min=0, help="The same seed gives the same result.")]
 ForceOption = Annotated[bool, typer.Option("--force", help="Replace output files that exist.")]
 JsonOption = Annotated[
     bool, typer.Option("--json", help="Print the result as JSON on standard output.")
+]
+SchedulerOption = Annotated[
+    str | None,
+    typer.Option(
+        metavar="ADDRESS",
+        help="Address of a Dask scheduler whose workers do the work, such as tcp://10.0.0.1:8786.",
+        show_default=False,
+    ),
 ]
 SetOption = Annotated[
     list[str] | None,

@@ -251,6 +251,7 @@ def _read_rows(
     import numpy as np
 
     from mixpul.cli._inputs import digest_table
+    from mixpul.cli._sampling import draw_again
     from mixpul.tables import find_negatives, read_table, split_label
 
     fingerprint = digest_table(table) or ""
@@ -263,7 +264,9 @@ def _read_rows(
     if label is not None:
         kinds[label.column] = label.kind
     style = reading.fill_from(info.get("reading", {})).to_arguments()
-    frame = read_table(table, kinds=kinds, **style)
+    # Of a large table only the sampled rows have scores of models that did not see them.
+    frame = None if is_unseen else draw_again(table, info, style)
+    frame = read_table(table, kinds=kinds, **style) if frame is None else frame
     is_known = np.zeros(len(frame), dtype=bool)
     if label is not None:
         is_known = split_label(

@@ -18,6 +18,7 @@ from mixpul.pages.render import embed_json, render
 from mixpul.pages.texts import describe_prior, grade_ranking, list_unknowns, name_unit
 from mixpul.pages.thresholds import (
     AssessmentData,
+    count_unlabeled,
     describe_threshold,
     explain_missing_promise,
     find_start,
@@ -133,6 +134,9 @@ def _describe_data(assessment: AssessmentData) -> dict[str, Any]:
     id_column = data.get("id")
     return {
         "data": data,
+        "all_unlabeled": count_unlabeled(data),
+        # Pages of earlier versions do not know of samples.
+        "sample": data.get("sample"),
         "unit": unit,
         "units": f"{unit}s",
         "is_images": is_images,
