@@ -16,13 +16,9 @@ __all__ = [
 class MixpulError(ValueError):
     """Input or settings that cannot work; the message names the way out."""
 
-    exit_code = 1
-
 
 class TableError(MixpulError):
     """A file that is not a table, or that cannot be read as it is."""
-
-    exit_code = 2
 
 
 class MissingTable(TableError, FileNotFoundError):

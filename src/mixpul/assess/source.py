@@ -1,9 +1,10 @@
 """Where the rows come from, as the page and the model file tell it."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
-from mixpul.images import Skipped
+from mixpul.images import NearCopy, Skipped
 
 __all__ = ["Source"]
 
@@ -24,6 +25,10 @@ class Source:
         How to do it again.
     warnings : sequence of str
         What is known to be doubtful before anything is fitted.
+    sample : dict, optional
+        Of a table of which a random sample was taken: the numbers of all ``"rows"``,
+        ``"positives"``, ``"negatives"`` and ``"unlabeled"`` rows, and the ``"share"`` of the
+        unlabeled rows that was drawn.
     odd : str, optional
         Of images: what was done with those of another size, 'resize' or 'skip'.
     n_resized : int, optional
@@ -32,6 +37,8 @@ class Source:
         Unlabeled images that were left out because they are among the positives, too.
     skipped : sequence of Skipped
         Images that were left out, and why.
+    copies : sequence of NearCopy
+        Unlabeled images that are near copies of labeled positives.
     """
 
     name: str | None = None
@@ -41,7 +48,9 @@ class Source:
     fingerprint: str | None = None
     command: str | None = None
     warnings: Sequence[str] = ()
+    sample: Mapping[str, Any] | None = None
     odd: str | None = None
     n_resized: int | None = None
     twins: Sequence[str] = ()
     skipped: Sequence[Skipped] = ()
+    copies: Sequence[NearCopy] = ()

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import typer
@@ -16,6 +16,7 @@ from sklearn.pipeline import Pipeline
 
 from mixpul import load
 from mixpul.cli._messages import note
+from mixpul.cli._sampling import read_or_sample
 from mixpul.cli.options import Reading, TableOptions, Weighing
 from mixpul.persistence import describe
 from mixpul.tables import TableInput, find_negatives, read_table, read_verdicts, split_label
@@ -23,9 +24,11 @@ from mixpul.tables.formats import find_format, split_place
 from mixpul.tables.names import check_present
 from mixpul.tables.opening import is_stream, open_bytes
 from mixpul.tables.parts import find_parts
+from mixpul.tables.sampling import Design, Sample
 
 __all__ = [
     "LabeledTable",
+    "Limit",
     "digest_table",
     "join_digests",
     "load_any_model",
@@ -59,6 +62,11 @@ class LabeledTable:
         Not fitted yet.
     options : TableOptions
         As they were given.
+    weights : ndarray, optional
+    sample : Sample, optional
+        What is known of the whole table, if these are some of its rows.
+    design : Design, optional
+        How they were drawn.
     """
 
     X: Any
@@ -69,16 +77,38 @@ class LabeledTable:
     options: TableOptions
     is_negative: NDArray[np.bool_]
     weights: NDArray[np.float64] | None = None
+    sample: Sample | None = None
+    design: Design | None = None
+
+
+class Limit(NamedTuple):
+    """How many rows to learn from at most; None chooses it by the columns. Which ones: the seed."""
+
+    max_rows: int | None
+    seed: int
 
 
 def read_labeled_table(
-    table: str, options: TableOptions, reading: Reading, weighing: Weighing | None = None
+    table: str,
+    options: TableOptions,
+    reading: Reading,
+    weighing: Weighing | None = None,
+    limit: Limit | None = None,
 ) -> LabeledTable:
-    """Read a table to learn from and take its labels, and perhaps its weights, out."""
+    """Read a table to learn from and take its labels, and perhaps its weights, out.
+
+    With a `limit` a large table is sampled.
+    """
     weighing = weighing or Weighing()
     _check_label_is_not_used(options, weighing)
     _check_one_kind(options)
-    frame = read_table(table, **reading.to_arguments())
+    style = reading.to_arguments()
+    sample = design = None
+    if limit is None:
+        frame = read_table(table, **style)
+    else:
+        frame, sample, design = read_or_sample(table, options, style, *limit)
+        _check_queues(options, sample)
     data = split_label(
         frame,
         options.label,
@@ -91,35 +121,51 @@ def read_labeled_table(
         is_negative = find_negatives(frame, options.label, options.negative)
     id_column = options.id_column
     apart = [name for name in (id_column, weighing.weight) if name is not None]
-    left_out = [*apart, *options.drop]
-    kinds = options.list_kinds()
-    known = list(map(str, data.X.columns))
-    check_present([*left_out, *options.keep, *options.categorical], known, "The table")
-    for kind, names in kinds.items():
-        try:
-            check_present(names, known, f"--{kind}: the table")
-        except ValueError as error:
-            raise typer.BadParameter(str(error)) from None
+    table_input = _make_input(options, [*apart, *options.drop], list(map(str, data.X.columns)))
     ids = None if id_column is None else data.X[id_column].tolist()
     for queue in options.verdicts or ():
         is_negative |= _read_queue(queue, data.is_positive, is_negative, id_column, ids)
     return LabeledTable(
         *data,
         ids=ids,
-        input=TableInput(
-            drop=left_out,
-            keep=list(options.keep),
-            categorical=list(options.categorical),
-            number=kinds["number"],
-            category=kinds["category"],
-            date=kinds["date"],
-            text=kinds["text"],
-            date_order=None if options.date_order is None else options.date_order.value,
-        ),
+        input=table_input,
         options=options,
         is_negative=is_negative,
         weights=None if weighing.weight is None else _read_weights(data.X[weighing.weight]),
+        sample=sample,
+        design=design,
     )
+
+
+def _make_input(options: TableOptions, left_out: list[str], known: list[str]) -> TableInput:
+    """Return what prepares the columns as asked; refuse names that the table does not have."""
+    check_present([*left_out, *options.keep, *options.categorical], known, "The table")
+    kinds = options.list_kinds()
+    for kind, names in kinds.items():
+        try:
+            check_present(names, known, f"--{kind}: the table")
+        except ValueError as error:
+            raise typer.BadParameter(str(error)) from None
+    return TableInput(
+        drop=left_out,
+        keep=list(options.keep),
+        categorical=list(options.categorical),
+        number=kinds["number"],
+        category=kinds["category"],
+        date=kinds["date"],
+        text=kinds["text"],
+        date_order=None if options.date_order is None else options.date_order.value,
+    )
+
+
+def _check_queues(options: TableOptions, sample: Sample | None) -> None:
+    """Refuse verdicts that could go to other rows: of a sample only ids tell which they are."""
+    if sample is not None and options.verdicts and options.id_column is None:
+        raise typer.BadParameter(
+            f"The fit takes a sample of the {sample.n_rows:,} rows, and verdicts are found again "
+            "by ids only; name the column with --id, or read all rows with "
+            f"--max-rows {sample.n_rows}."
+        )
 
 
 def _read_weights(column: Any) -> NDArray[np.float64]:

@@ -25,6 +25,7 @@ from mixpul.cli._messages import (
     format_interval,
     format_prior,
     format_propensity,
+    format_sample,
     format_weights,
     note,
     print_json,
@@ -35,10 +36,13 @@ from mixpul.cli._outputs import explain_full_disk
 from mixpul.cli.options import FitOutputs, KnownPrior
 from mixpul.metrics.thresholds import explain_few_for_recall
 from mixpul.pages.texts import explain_agreement
-from mixpul.pages.thresholds import find_nearest
+from mixpul.pages.thresholds import count_unlabeled, find_nearest
+from mixpul.tables.ranges import Range
+from mixpul.tables.summaries import widen_layout
 
 __all__ = ["assess_and_save", "show_results", "write_page"]
 
+MOST_NAMED = 5  # labels that look wrong
 COLOURS: dict[Verdict, str] = {"good": "green", "note": "dim", "caution": "yellow", "bad": "red"}
 
 
@@ -56,6 +60,7 @@ def assess_and_save(
     info: dict[str, Any],
     weights: NDArray[np.float64] | None = None,
     propensity: Sequence[str] = (),
+    ranges: Mapping[str, Range] | None = None,
 ) -> Assessment:
     """Fit, save and assess the model; `info` is what the file should know about its input.
 
@@ -69,7 +74,7 @@ def assess_and_save(
         nonlocal saved
         assert path is not None
         with explain_full_disk(repr(str(path))):
-            save(fitted, path, info=info | {"fingerprint": source.fingerprint, "seed": seed})
+            save(fitted, path, info={**info, "fingerprint": source.fingerprint, "seed": seed})
         saved = True
 
     try:
@@ -89,7 +94,7 @@ def assess_and_save(
                 propensity=propensity,
             )
         if path:
-            summary = _summarise(found, X, is_positive, negative, seed)
+            summary = _summarise(found, X, is_positive, negative, seed, ranges or {})
             _save_again(found, path, info, summary, is_positive)
     # Ctrl-C included: whoever stops the assessment should know that the model is there.
     except BaseException:
@@ -108,16 +113,16 @@ def _save_again(
 ) -> None:
     """Replace the file by one that knows the assessment."""
     with explain_full_disk(f"The assessment in {str(path)!r}", "Make room."):
-        lowest = list_lowest_positives(is_positive, found.scores)
-        whole = info | _describe_fit(found.to_dict(), lowest) | summary
+        whole = info | _describe_fit(found, is_positive) | summary
         save(found.model, path, info=whole, scores=found.scores)
 
 
-def _describe_fit(content: Mapping[str, Any], lowest: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what the model file should know; `lowest` are the scores of its positives.
+def _describe_fit(found: Assessment, is_positive: NDArray[np.bool_]) -> dict[str, Any]:
+    """Return what the model file should know.
 
     There is no date and no path in it, so that equal models have equal files.
     """
+    content = found.to_dict()
     curves = content["thresholds"]
     return {
         "thresholds": {
@@ -125,7 +130,7 @@ def _describe_fit(content: Mapping[str, Any], lowest: Mapping[str, Any]) -> dict
             "threshold": curves["threshold"],
             "recall": curves["recall"]["value"],
             "flagged": curves["flagged"]["value"],
-            "lowest": lowest,
+            "lowest": list_lowest_positives(is_positive, found.scores),
         },
         "fingerprint": content["data"]["fingerprint"],
         "seed": content["seed"],
@@ -146,9 +151,13 @@ def _summarise(
     is_positive: NDArray[np.bool_],
     negative: NDArray[np.bool_] | None,
     seed: int,
+    ranges: Mapping[str, Range],
 ) -> dict[str, Any]:
-    """Return what `mixpul monitor` compares later tables with; images have no columns."""
-    if not isinstance(found.model, Pipeline):
+    """Return what `mixpul monitor` compares later tables with; images have no columns.
+
+    `ranges` are those of all rows if `X` is a sample.
+    """
+    if not isinstance(found.model, Pipeline) or found.data["unit"] == "image":
         return {}
     verified = negative if negative is not None and negative.any() else None
     folds = getattr(found.model[-1], "oof_folds_", None)
@@ -158,6 +167,7 @@ def _summarise(
     rows = np.arange(len(is_positive)) if verified is None else np.flatnonzero(~verified)
     own = X.iloc[rows] if hasattr(X, "iloc") else X[rows]
     summary = summarise_fit(found.model[0], own, is_positive[rows], found.scores[rows], folds[rows])
+    widen_layout(summary["columns"], ranges)
     return {"summary": summary}
 
 
@@ -190,6 +200,8 @@ def show_results(
     for check in found.checks:
         verdict = f"[{COLOURS[check['verdict']]}]{check['verdict']:<{width}}[/]"
         say(f"{verdict} {escape(check['name'])}: {escape(check['text'])}")
+    if found.doubtful:
+        say(escape(_tell_doubtful(found)))
     say(f"Model: {escape(str(outputs.model))}")
 
 
@@ -201,6 +213,8 @@ def _show_numbers(found: Assessment, inputs: str, details: Sequence[str]) -> Non
         f"{data['positives']:,} labeled positives and {data['unlabeled']:,} unlabeled {units}"
         f"{negatives}, {inputs}; {found.method}, {found.folds} folds, {found.made['seconds']:.0f} s"
     )
+    if data["sample"]:
+        say(f"  {format_sample(data)}")
     for sentence in details:
         say(f"  {escape(sentence)}")
     titles = (
@@ -220,10 +234,21 @@ def _show_numbers(found: Assessment, inputs: str, details: Sequence[str]) -> Non
         say(explain_agreement(found.agreement))
 
 
+def _tell_doubtful(found: Assessment) -> str:
+    """Name labeled positives whose labels look wrong."""
+    names = [str(one["id"]) for one in found.doubtful]
+    shown = ", ".join(names[:MOST_NAMED]) + (", ..." if len(names) > MOST_NAMED else "")
+    unit = found.data["unit"] if found.data.get("id") is None else found.data["id"]
+    return (
+        f"Labels that look wrong, because these known positives score below half of the unlabeled "
+        f"{found.data['unit']}s: {unit} {shown}"
+    )
+
+
 def _draw_thresholds(found: Assessment) -> Table:
     """Return the suggested thresholds, and what is known or expected at each of them."""
     shown = Table()
-    curves, n = found.thresholds, found.data["unlabeled"]
+    curves, n = found.thresholds, count_unlabeled(found.data)
     # The same for all figures that rest on the class prior.
     kind = " ≤" if curves["precision"]["kind"] == "at most" else ""
     for title in (

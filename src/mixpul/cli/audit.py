@@ -39,15 +39,20 @@ def audit(
     # Imported here: it takes seconds, --help should not.
     from mixpul.assess.answered import read_answers
     from mixpul.cli._inputs import load_table_model
+    from mixpul.cli._noted import is_of_images
     from mixpul.persistence import describe
 
     if report is not None:
         check_outputs([report], [str(model), *map(str, queues)], force)
-    _, info = load_table_model(model)
-    checksum = describe(model)["checksum"]
+    about = describe(model)
+    info, checksum = about["info"], about["checksum"]
+    if not is_of_images(info):
+        load_table_model(model)  # which refuses what is not of a table
     answered = read_answers(queues, checksum)
     content = _audit(answered, info) | {"model": checksum, "queues": [q.name for q in queues]}
-    content["next"] = _suggest_fit(content["prior"], info, queues)
+    suggest = _suggest_image_fit if is_of_images(info) else _suggest_fit
+    content["next"] = suggest(content["prior"], info, queues)
+    content["sample"] = _find_sample(answered, info)
     # First: a page that fails must not take the figures along.
     if as_json:
         print_json(content)
@@ -84,6 +89,14 @@ def _audit(answered: "Answered", info: Mapping[str, Any]) -> dict[str, Any]:
         for name, at in sorted(known["suggested"].items(), key=lambda item: item[1])
     }
     return found | {"suggested": suggested, "claimed": _repeat_claims(info, suggested)}
+
+
+def _find_sample(answered: "Answered", info: Mapping[str, Any]) -> dict[str, Any] | None:
+    """Return what is known of the whole table if the rows were drawn from a sample of it."""
+    from mixpul.persistence.samples import find_sample
+
+    is_of_fit = (info.get("fingerprint") or "").startswith(f"sha256:{answered.table}")
+    return find_sample(info) if is_of_fit else None
 
 
 def _find_place(points: list[float], value: float) -> int:
@@ -142,6 +155,7 @@ def _claim(figure: Mapping[str, Any]) -> dict[str, Any]:
 def _suggest_fit(prior: Mapping[str, Any], info: Mapping[str, Any], queues: list[Path]) -> str:
     """Return the command that fits again with what is known now."""
     from mixpul.cli._inputs import quote_command
+    from mixpul.persistence.samples import find_sample
 
     words = ["fit", "TABLE", "--label", str(info.get("label", "LABEL"))]
     words += ["--missing-is-unlabeled"] if info.get("missing_is_unlabeled") else []
@@ -149,8 +163,21 @@ def _suggest_fit(prior: Mapping[str, Any], info: Mapping[str, Any], queues: list
     for name, value in info.get("reading", {}).items():
         for one in value if isinstance(value, list) else [value]:
             words += [f"--{name}", one]
+    if sample := find_sample(info):
+        # Verdicts go to rows of the same sample.
+        words += ["--max-rows", str(sample["max_rows"]), "--seed", str(sample["seed"])]
     words += ["--prior-interval", f"{prior['low']:.3f},{prior['high']:.3f}"]
     return quote_command([*words, *(w for queue in queues for w in ("--verdicts", str(queue)))])
+
+
+def _suggest_image_fit(
+    prior: Mapping[str, Any], info: Mapping[str, Any], queues: list[Path]
+) -> str:
+    """Return the command that fits images again with the prior that is known now."""
+    from mixpul.cli._inputs import quote_command
+
+    words = ["fit-images", "POSITIVE", "UNLABELED", "--size", str(info["pictures"]["size"])]
+    return quote_command([*words, "--prior-interval", f"{prior['low']:.3f},{prior['high']:.3f}"])
 
 
 def _show(content: Mapping[str, Any]) -> None:
@@ -162,6 +189,13 @@ def _show(content: Mapping[str, Any]) -> None:
     text += f"; {answers['skipped']} skipped, which count as unsure" if answers["skipped"] else ""
     text += f"; {answers['open']} still open, which do not count" if answers["open"] else ""
     say(f"{text}. Figures are about the {content['rows']:,} unlabeled rows.")
+    if sample := content["sample"]:
+        times = sample["unlabeled"] / content["rows"]
+        say(
+            f"These are a random sample of the {sample['unlabeled']:,} unlabeled rows of the "
+            f"table: rates hold for all of them, and there are {times:.1f} times as many flagged "
+            "ones."
+        )
     shown = Table()
     for title in ("threshold", "flagged", "", "audited (95 %)", "claimed"):
         is_number = title not in ("threshold", "")

@@ -17,27 +17,29 @@ from typing import Annotated, Any, NamedTuple
 
 import typer
 
-from mixpul._names import IMAGE_METHODS, IMAGE_NETS, METHODS, PRESETS
+from mixpul._names import EXTRACTORS, IMAGE_NETS, METHODS, PRESETS
 from mixpul.cli._parsing import check_prior_option, parse_interval, parse_threshold
 
 __all__ = [
     "DateOrder",
+    "Features",
     "FilledLabel",
     "FitOutputs",
     "ForceOption",
     "IdOption",
-    "ImageMethod",
     "ImageNet",
     "JsonOption",
     "KnownPrior",
     "LabelOption",
     "LabelOptions",
+    "MaxRowsOption",
     "Method",
     "MissingLabelOption",
     "ModelArgument",
     "PositiveOption",
     "Preset",
     "Reading",
+    "SchedulerOption",
     "ScoreOutputs",
     "SeedOption",
     "SetOption",
@@ -57,7 +59,7 @@ __all__ = [
 
 # From the registry, so that nothing is listed twice; a type checker does not know the members.
 Method = StrEnum("Method", {name: name for name in METHODS})  # type: ignore[misc]
-ImageMethod = StrEnum("ImageMethod", {name: name for name in IMAGE_METHODS})  # type: ignore[misc]
+Features = StrEnum("Features", {name: name for name in (*EXTRACTORS, "none")})  # type: ignore[misc]
 ImageNet = StrEnum("ImageNet", {name: name for name in IMAGE_NETS})  # type: ignore[misc]
 Preset = StrEnum("Preset", {name: name for name in PRESETS})  # type: ignore[misc]
 
@@ -147,10 +149,26 @@ MissingLabelOption = Annotated[
     bool, typer.Option("--missing-is-unlabeled", help="A missing label means unlabeled.")
 ]
 IdOption = Annotated[str | None, typer.Option("--id", help="Column that names the rows.")]
+MaxRowsOption = Annotated[
+    int | None,
+    typer.Option(
+        min=100,
+        help="Most rows to learn from; of a larger table a random sample is taken. By default "
+        "500,000, and fewer if there are more than 100 columns.",
+    ),
+]
 SeedOption = Annotated[int, typer.Option(min=0, help="The same seed gives the same result.")]
 ForceOption = Annotated[bool, typer.Option("--force", help="Replace output files that exist.")]
 JsonOption = Annotated[
     bool, typer.Option("--json", help="Print the result as JSON on standard output.")
+]
+SchedulerOption = Annotated[
+    str | None,
+    typer.Option(
+        metavar="ADDRESS",
+        help="Address of a Dask scheduler whose workers do the work, such as tcp://10.0.0.1:8786.",
+        show_default=False,
+    ),
 ]
 SetOption = Annotated[
     list[str] | None,

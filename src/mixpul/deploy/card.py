@@ -10,6 +10,7 @@ from typing import Any
 from mixpul._util.errors import MixpulError
 from mixpul.pages.texts import explain_agreement
 from mixpul.persistence import describe
+from mixpul.persistence.samples import find_sample
 
 __all__ = ["make_card"]
 
@@ -162,8 +163,15 @@ def _describe_data(about: About) -> str:
     ]
     if n_negative := assessment.get("negatives", 0):
         lines[0] += f", {n_negative:,} verified negatives"
+    if sample := find_sample(info):
+        lines.append(
+            f"- They are a random sample of {sample['rows']:,} rows, "
+            f"{sample['positives']:,} of them labeled positive"
+        )
     if images := info.get("pictures"):
         lines.append(f"- Images of {images['size']} x {images['size']} pixels")
+        if images.get("features"):
+            lines.append(f"- Learned from features by {images['features']}, trained on ImageNet")
     lines.append(f"- Fingerprint of the file: `{info.get('fingerprint') or 'none, a stream'}`")
     lines.append(f"- The {units} themselves are not in the model file.")
     return "## Data\n\n" + "\n".join(lines)

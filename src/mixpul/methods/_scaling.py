@@ -14,6 +14,7 @@ __all__ = ["Scaling"]
 HEAVY_TAIL = 8.0
 # Sparse tables up to this size take less memory as dense ones than a fit takes anyway.
 MOST_ENTRIES = 5e7
+MOST_ROWS_AT_ONCE, COLUMNS_AT_ONCE = 2**18, 4
 
 
 class Scaling(NamedTuple):
@@ -46,6 +47,13 @@ class Scaling(NamedTuple):
             spread = np.sqrt(np.maximum(square - mean**2, 0))
             return cls(np.zeros(X.shape[1]), np.where(spread > 0, spread, 1.0), none)
         X = X.toarray() if sparse.issparse(X) else X
+        # By a few columns: each step needs double precision, several times over.
+        width = X.shape[1] if X.shape[0] <= MOST_ROWS_AT_ONCE else COLUMNS_AT_ONCE
+        learned = [cls._learn_columns(X[:, j : j + width]) for j in range(0, X.shape[1], width)]
+        return cls(*map(np.concatenate, zip(*learned, strict=True)))
+
+    @classmethod
+    def _learn_columns(cls, X: NDArray) -> tuple[NDArray, NDArray, NDArray]:
         mean, spread = X.mean(axis=0, dtype=np.float64), X.std(axis=0, dtype=np.float64)
         farthest = np.maximum(X.max(axis=0) - mean, mean - X.min(axis=0))
         is_heavy = farthest > HEAVY_TAIL * np.where(spread > 0, spread, np.inf)
@@ -53,7 +61,7 @@ class Scaling(NamedTuple):
         centre, spread = drawn_in.mean(axis=0), drawn_in.std(axis=0)
         # What is left of a constant column after rounding is no spread.
         is_constant = spread <= 1e-9 * np.maximum(1.0, np.abs(centre))
-        return cls(centre, np.where(is_constant, 1.0, spread), is_heavy)
+        return centre, np.where(is_constant, 1.0, spread), is_heavy
 
     def apply(self, X: Any) -> Any:
         """Return the rows on one scale, in single precision."""

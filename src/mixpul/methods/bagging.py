@@ -1,6 +1,8 @@
 """Averages of classifiers that each take a few unlabeled rows for negatives."""
 
-from collections.abc import Iterator
+import warnings
+from collections.abc import Callable, Iterator
+from functools import partial
 from numbers import Integral
 from typing import Any
 
@@ -25,15 +27,17 @@ from mixpul.methods._trees import (
     grow_trees,
     make_predictor,
 )
-from mixpul.methods._verified import NegativeSide, draw_rows
+from mixpul.methods._verified import NegativeSide, draw_rows, weigh_by_score
 from mixpul.metrics import balanced_threshold
 
-__all__ = ["BaggingPUClassifier"]
+__all__ = ["BaggingPUClassifier", "weigh_verified"]
 
 # Fewer unlabeled rows than this do not show a tree where they lie.
 LEAST_UNLABELED = 20
 # As many as a bootstrap draws: each row stays out of the bag of a third of the trees.
 LARGEST_SHARE = 0.632
+# Of a first fit, whose scores tell which kind of rows were checked.
+N_FIRST_TREES = 60
 
 
 class BaggingPUClassifier(PUClassifier):
@@ -43,8 +47,9 @@ class BaggingPUClassifier(PUClassifier):
     rows, drawn without replacement. Both sides have the same total weight. Samples differ in the
     positives that their unlabeled rows hold by mistake, so trees err in different places and their
     average errs less. Each row is also scored by those trees alone that have not seen it. Verified
-    negatives, if there are any, take the place of some of the unlabeled rows of each sample. With
-    `sample_weight` rows are drawn as often as they weigh, unlabeled ones with replacement.
+    negatives, if there are any, take the place of some of the unlabeled rows of each sample, drawn
+    so that they lie as these do. With `sample_weight` rows are drawn as often as they weigh,
+    unlabeled ones with replacement.
 
     With an `estimator` this is the bagging of Mordelet and Vert: every member learns to tell all
     positives from a bootstrap sample of the unlabeled rows.
@@ -159,13 +164,15 @@ class BaggingPUClassifier(PUClassifier):
         random = as_generator(self.random_state)
         grow = self._grow_trees if self.estimator is None else self._fit_members
         unlabeled = np.flatnonzero(~is_positive & ~self._is_negative)
-        samples = grow(X, np.flatnonzero(is_positive), unlabeled, random)
-        was_seen = np.zeros((len(is_positive), self.n_estimators), dtype=bool)
-        for k, sample in enumerate(samples):
-            was_seen[sample, k] = True
+        of_verified = weigh_verified(
+            X, is_positive, self._is_negative, self._weights, random, self.n_jobs
+        )
+        side = partial(NegativeSide, weights=self._weights, of_verified=of_verified)
+        samples = grow(X, np.flatnonzero(is_positive), unlabeled, side, random)
+        was_seen = Seen(len(is_positive), samples)
         self.oob_scores_ = self.score_out_of_bag(X, was_seen)
         self._was_seen = was_seen  # in memory only
-        return HeldOut(self.oob_scores_, np.asarray(~was_seen.all(axis=1)))
+        return HeldOut(self.oob_scores_, ~was_seen.all_of_row())
 
     def _list_left_out_scorers(self) -> list[Any]:
         if not hasattr(self, "_was_seen"):
@@ -185,7 +192,7 @@ class BaggingPUClassifier(PUClassifier):
             return 0.0
         threshold = balanced_threshold(is_positive[is_known], held_out.scores[is_known])
         # On the scale of decision_function, as users compare them with it.
-        is_out = ~self._was_seen.all(axis=1)
+        is_out = ~self._was_seen.all_of_row()
         self.oob_scores_ = np.where(is_out, held_out.scores - threshold, 0.0)
         return threshold
 
@@ -194,6 +201,7 @@ class BaggingPUClassifier(PUClassifier):
         X: Any,
         positive: NDArray[np.intp],
         unlabeled: NDArray[np.intp],
+        side: Callable[..., NegativeSide],
         random: np.random.Generator,
     ) -> list[NDArray[np.intp]]:
         """Grow the default trees, and return the rows that each has seen."""
@@ -202,7 +210,7 @@ class BaggingPUClassifier(PUClassifier):
             n_most = max(1, int(LARGEST_SHARE * len(unlabeled)))
             n = min(max(len(positive), LEAST_UNLABELED), n_most)
         self.n_unlabeled_ = min(int(n), len(unlabeled))
-        draw = self._make_negative_side(unlabeled, len(positive))
+        draw = side(unlabeled, self._is_negative, self.n_unlabeled_, len(positive))
         samples, seeds = [], []
         for _ in range(self.n_estimators):
             few = draw(random)
@@ -220,13 +228,14 @@ class BaggingPUClassifier(PUClassifier):
         X: Any,
         positive: NDArray[np.intp],
         unlabeled: NDArray[np.intp],
+        side: Callable[..., NegativeSide],
         random: np.random.Generator,
     ) -> list[NDArray[np.intp]]:
         """Fit copies of the estimator, and return the rows that each has seen."""
         # As many unlabeled rows as positives by default: every member learns from balanced classes.
         self.n_unlabeled_ = int(self.n_unlabeled or len(positive))
         target = np.arange(len(positive) + self.n_unlabeled_) < len(positive)
-        draw = self._make_negative_side(unlabeled, len(positive))
+        draw = side(unlabeled, self._is_negative, self.n_unlabeled_, len(positive))
         samples, members = [], []
         for _ in range(self.n_estimators):
             # All of them, unless they weigh differently.
@@ -242,11 +251,6 @@ class BaggingPUClassifier(PUClassifier):
             for member, sample in zip(members, samples, strict=True)
         )
         return samples
-
-    def _make_negative_side(self, unlabeled: NDArray[np.intp], n_positive: int) -> NegativeSide:
-        return NegativeSide(
-            unlabeled, self._is_negative, self.n_unlabeled_, n_positive, self._weights
-        )
 
     def _make_member(self, random: np.random.Generator) -> Any:
         """Return a new member, with a seed of its own wherever it asks for one."""
@@ -288,7 +292,7 @@ class BaggingPUClassifier(PUClassifier):
             )
         return make_predictor(self._get_trees(), int(np.prod(self._row_shape)))
 
-    def score_out_of_bag(self, X: Any, was_seen: NDArray[np.bool_]) -> NDArray[np.float64]:
+    def score_out_of_bag(self, X: Any, was_seen: "Seen | NDArray[np.bool_]") -> NDArray[np.float64]:
         """Score rows by the members that have not seen them; raw, before the threshold.
 
         `was_seen` is (n_rows, n_estimators).
@@ -306,6 +310,53 @@ class BaggingPUClassifier(PUClassifier):
             else:
                 scores[block] = np.where(n_new > 0, _smooth_logit(share, n_new), np.nan)
         return scores
+
+
+class Seen:
+    """Which members have seen which rows, in bits: a byte each would be more than the rows take.
+
+    Indexed by rows it is an array of bool of shape (n_rows, n_members).
+    """
+
+    def __init__(self, n_rows: int, samples: list[NDArray[np.intp]]) -> None:
+        self._n_members = len(samples)
+        self._bits = np.zeros((n_rows, -(-len(samples) // 8)), dtype=np.uint8)
+        for k, sample in enumerate(samples):
+            # A row may be in a sample twice; its bit is set once.
+            self._bits[sample, k // 8] |= np.uint8(128 >> k % 8)
+
+    def __getitem__(self, rows: Any) -> NDArray[np.bool_]:
+        bits = np.unpackbits(self._bits[rows], axis=-1, count=self._n_members)
+        return bits.astype(bool)
+
+    def all_of_row(self) -> NDArray[np.bool_]:
+        """Return which rows all members have seen."""
+        whole = np.packbits(np.ones(self._n_members, dtype=bool))
+        return np.asarray((self._bits == whole).all(axis=1))
+
+
+def weigh_verified(
+    X: Any,
+    is_positive: NDArray[np.bool_],
+    is_negative: NDArray[np.bool_],
+    weights: NDArray[np.float64] | None,
+    random: np.random.Generator,
+    n_jobs: int | None,
+) -> NDArray[np.float64] | None:
+    """Return weights by which verified negatives lie as unlabeled rows do; None without any.
+
+    A few trees that take them for unlabeled rows score all rows out of bag.
+    """
+    if not is_negative.any():
+        return None
+    first = BaggingPUClassifier(
+        n_estimators=N_FIRST_TREES, n_jobs=n_jobs, random_state=draw_seed(random)
+    )
+    with warnings.catch_warnings():
+        # Of few positives the fit itself has warned already.
+        warnings.simplefilter("ignore")
+        first.fit(X, is_positive, sample_weight=weights)
+    return weigh_by_score(first.oob_scores_, is_positive, is_negative)
 
 
 def _fit_member(member: Any, X: Any, sample: NDArray[np.intp], target: NDArray[np.bool_]) -> Any:

@@ -18,6 +18,7 @@ from mixpul.pages.render import embed_json, render
 from mixpul.pages.texts import describe_prior, grade_ranking, list_unknowns, name_unit
 from mixpul.pages.thresholds import (
     AssessmentData,
+    count_unlabeled,
     describe_threshold,
     explain_missing_promise,
     find_start,
@@ -48,7 +49,10 @@ class Check(NamedTuple):
 
 
 def render_fit_page(
-    assessment: AssessmentData, *, thumbnails: Mapping[str, str] | None = None
+    assessment: AssessmentData,
+    *,
+    thumbnails: Mapping[str, str] | None = None,
+    known_thumbnails: Mapping[str, str] | None = None,
 ) -> str:
     """Write an assessment as one HTML page that loads nothing.
 
@@ -58,7 +62,10 @@ def render_fit_page(
         What `mixpul fit --json` or `mixpul fit-images --json` prints: plain values, with None for
         what is not known. NaN and infinity are refused, because JSON has neither.
     thumbnails : dict, optional
-        Of images: ``data:`` addresses to show for the names in ``"top"`` and ``"bottom"``.
+        Of images: ``data:`` addresses to show for the names in ``"top"`` and ``"bottom"``, and
+        for near copies.
+    known_thumbnails : dict, optional
+        The same for labeled positives: those in ``"doubtful"``, and those that have near copies.
 
     Returns
     -------
@@ -85,6 +92,9 @@ def render_fit_page(
         importance=draw_importance(assessment["importance"]),
         most_bars=MOST_BARS,
         thumbnails=thumbnails or {},
+        known_thumbnails=known_thumbnails or {},
+        doubtful=assessment.get("doubtful", []),
+        copies=assessment["data"].get("copies", []),
         percent=format_percent,
         count=format_count,
         score_text=format_score,
@@ -124,6 +134,9 @@ def _describe_data(assessment: AssessmentData) -> dict[str, Any]:
     id_column = data.get("id")
     return {
         "data": data,
+        "all_unlabeled": count_unlabeled(data),
+        # Pages of earlier versions do not know of samples.
+        "sample": data.get("sample"),
         "unit": unit,
         "units": f"{unit}s",
         "is_images": is_images,
@@ -131,6 +144,7 @@ def _describe_data(assessment: AssessmentData) -> dict[str, Any]:
         "columns": columns,
         "number_columns": [one["column"] for one in columns if one["kind"] == "number"],
         "top_columns": list_columns(assessment["top"]),
+        "doubtful_columns": list_columns(assessment.get("doubtful", [])),
         "top_csv": link_csv(assessment["top"], unit if id_column is None else id_column),
     }
 

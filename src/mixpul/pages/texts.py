@@ -4,7 +4,7 @@ import math
 from collections.abc import Mapping
 
 from mixpul.pages.numbers import format_count, format_percent, format_span
-from mixpul.pages.thresholds import AssessmentData, is_known
+from mixpul.pages.thresholds import AssessmentData, count_unlabeled, is_known
 
 __all__ = ["describe_prior", "explain_agreement", "grade_ranking", "list_unknowns", "name_unit"]
 
@@ -29,7 +29,7 @@ def describe_prior(assessment: AssessmentData) -> dict[str, str]:
     """Write what the page says of the class prior, and of the AUC that rests on it."""
     prior, n, auc = (
         assessment["prior"],
-        assessment["data"]["unlabeled"],
+        count_unlabeled(assessment["data"]),
         assessment["corrected_auc"],
     )
     least, value, most = (auc[part] for part in ("low", "value", "high"))

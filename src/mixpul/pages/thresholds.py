@@ -57,9 +57,15 @@ class Suggestion(NamedTuple):
     shown: dict[str, str]
 
 
+def count_unlabeled(data: Mapping[str, Any]) -> int:
+    """Count the unlabeled rows of the whole table, also if figures rest on a sample of it."""
+    # Pages of earlier versions do not know of samples.
+    return int((data.get("sample") or data)["unlabeled"])
+
+
 def describe_threshold(assessment: AssessmentData, place: int) -> dict[str, str]:
     """Write what the page says of the threshold at `place`: every number as it is shown."""
-    curves, n = assessment["thresholds"], assessment["data"]["unlabeled"]
+    curves, n = assessment["thresholds"], count_unlabeled(assessment["data"])
     flagged = {part: curves["flagged"][part][place] for part in ("value", "low", "high")}
     shown = {"threshold": format_threshold(curves["threshold"][place])}
     for name in RATES:
@@ -84,6 +90,8 @@ def _describe_counts(assessment: AssessmentData, place: int) -> dict[str, str]:
     recall, flagged = (curves[name]["value"][place] for name in ("recall", "flagged"))
     n_rows = (data["positives"], data["unlabeled"])
     counts = bound_counts(assessment["prior"], recall, flagged, *n_rows)
+    scale = count_unlabeled(data) / data["unlabeled"]
+    counts = {name: scale * counts[name] for name in COUNTS}
     if is_known(assessment):
         return {name: format_count(counts[name]) for name in COUNTS}
     signs = {"found": "≤ ", "missed": "≤ ", "false_alarms": "≥ "}
@@ -169,6 +177,7 @@ def prepare_slider(assessment: AssessmentData) -> dict[str, Any]:
         "most_flagged": curves["flagged"]["high"],
         "positives": data["positives"],
         "unlabeled": data["unlabeled"],
+        "all_unlabeled": count_unlabeled(data),
         "pu_auc": [assessment["pu_auc"][part] for part in ("value", "se", "low")],
         "upper": assessment["prior"]["upper"],
         "prior": assessment["prior"]["value"] if is_known(assessment) else None,

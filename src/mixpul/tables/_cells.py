@@ -16,7 +16,15 @@ from mixpul.tables._recognising import read_texts
 from mixpul.tables.names import choose_columns
 from mixpul.tables.opening import show_name
 
-__all__ = ["ROWS_PER_CHUNK", "Chunk", "join_types", "read_cells", "stream_cells"]
+__all__ = [
+    "ROWS_PER_CHUNK",
+    "Chunk",
+    "join_chunks",
+    "join_types",
+    "read_cells",
+    "stream_cells",
+    "stream_typed_cells",
+]
 
 ROWS_PER_CHUNK = 2**14
 # Columns by name, all of the same length.
@@ -55,13 +63,24 @@ def read_cells(
     if kinds is not None:
         batches = list(stream_cells(chunks, kinds, style, name))
         return pa.Table.from_batches(batches) if batches else None
-    tables = []
+    tables = list(stream_typed_cells(chunks, style, name))
+    return join_chunks(tables) if tables else None
+
+
+def stream_typed_cells(chunks: Iterable[Chunk], style: CSVStyle, name: str) -> Iterator[Any]:
+    """Yield a table for each chunk, of types that fit its own cells."""
+    import pyarrow as pa
+
     for chunk in chunks:
         choose_columns(None, list(chunk), show_name(name))
         arrays = {c: _make_array(cells, c, None, style, name) for c, cells in chunk.items()}
-        tables.append(pa.table(arrays))
-    if not tables:
-        return None
+        yield pa.table(arrays)
+
+
+def join_chunks(tables: list[Any]) -> Any:
+    """Return the rows of all chunks as one table whose types fit all cells."""
+    import pyarrow as pa
+
     columns = dict.fromkeys(column for table in tables for column in table.column_names)
     types = {
         column: join_types(
@@ -198,6 +217,8 @@ def _to_number(value: Any, decimal: str) -> float:
         return float(numbers[0])
     if isinstance(value, int | float | Decimal):
         return float(value)
+    if isinstance(value, timedelta):  # in seconds, as `TableInput` takes it
+        return value.total_seconds()
     raise TypeError
 
 

@@ -13,7 +13,7 @@ from mixpul.tables.formats import find_delimiter
 from mixpul.tables.names import choose_columns
 from mixpul.tables.opening import is_stream, show_name
 
-__all__ = ["CSVStyle", "read_csv", "stream_csv"]
+__all__ = ["CSVStyle", "infer_type", "read_csv", "stream_csv", "stream_csv_texts"]
 
 DELIMITERS = ",;\t|"
 # Enough to see which delimiter splits the lines evenly.
@@ -37,7 +37,11 @@ class CSVStyle(NamedTuple):
 
     @classmethod
     def make(
-        cls, delimiter: str | None, encoding: str | None, decimal: str, missing: Sequence[str]
+        cls,
+        delimiter: str | None = None,
+        encoding: str | None = None,
+        decimal: str = ".",
+        missing: Sequence[str] = (),
     ) -> Self:
         """Check what a user says of the file."""
         if delimiter == r"\t":  # a tab is hard to type
@@ -92,6 +96,62 @@ def stream_csv(
         yield from table.to_batches()
 
 
+def stream_csv_texts(name: str, compression: str | None, style: CSVStyle) -> Iterator[Any]:
+    """Yield record batches of text, gaps aside: what the cells stand for is decided later."""
+    import pyarrow as pa
+
+    opened = _CSV(name, compression, style, None)
+    opened.types = {column: pa.string() for column in opened.names}
+    for block in opened.blocks:
+        table = opened.parse(block)
+        opened.n_rows += table.num_rows
+        yield from table.to_batches()
+
+
+def infer_type(cells: Any, style: CSVStyle) -> Any:
+    """Return text as what a CSV file of these cells would be read as.
+
+    Examples
+    --------
+    >>> import pyarrow as pa
+    >>> style = CSVStyle.make()
+    >>> infer_type(pa.chunked_array([["1", None], ["2.5"]]), style).type
+    DataType(double)
+    >>> infer_type(pa.chunked_array([["1", None], ["a,b"]]), style).to_pylist()
+    ['1', None, 'a,b']
+    """
+    import pyarrow as pa
+    from pyarrow import csv
+
+    sink = pa.BufferOutputStream()
+    # Arrow itself finds the type, so that it is that of a file which is read whole.
+    csv.write_csv(pa.table({"cells": cells}), sink, csv.WriteOptions(include_header=False))
+    text = sink.getvalue()
+    return csv.read_csv(
+        pa.BufferReader(text),
+        read_options=csv.ReadOptions(
+            column_names=["cells"],
+            block_size=min(len(text) + 1, LARGEST_BLOCK),
+            use_threads=False,
+        ),
+        # A gap is an empty line.
+        parse_options=csv.ParseOptions(newlines_in_values=True, ignore_empty_lines=False),
+        convert_options=_make_convert_options(style),
+    ).column(0)
+
+
+def _make_convert_options(style: CSVStyle, **more: Any) -> Any:
+    from pyarrow import csv
+
+    return csv.ConvertOptions(
+        null_values=[*csv.ConvertOptions().null_values, *style.missing],
+        # Otherwise an empty cell of a text column would be a category of its own.
+        strings_can_be_null=True,
+        decimal_point=style.decimal,
+        **more,
+    )
+
+
 class _CSV:
     """An opened file: its header, and blocks of the rows below it."""
 
@@ -115,7 +175,7 @@ class _CSV:
         self.delimiter = style.delimiter or _choose_delimiter(head, name)
         quoted = _match_quoted(self.delimiter)
         blocks = cut_rows(chain([first], pieces), lambda b: _find_row_end(b, quoted), name)
-        self.names, rest = self._read_header(next(blocks))
+        self.names, rest = self._read_header(next(blocks, b""))
         self.columns = choose_columns(kinds, self.names, show_name(name))
         self.blocks = (block for block in chain([rest], blocks) if block.strip(b"\r\n"))
         self.n_rows = 1  # the header is the first one
@@ -125,7 +185,12 @@ class _CSV:
     def _read_header(self, block: bytes) -> tuple[list[str], bytes]:
         """Return the column names and what follows; refuse a first line that cannot hold them."""
         text = block.decode()
-        names, end = next((row, end) for row, end in _split_rows(text, self.delimiter) if row)
+        rows = ((row, end) for row, end in _split_rows(text, self.delimiter) if row)
+        names, end = next(rows, ([], 0))
+        if not names:
+            raise TableError(
+                f"{show_name(self.name)} has no line with column names; write one at its beginning."
+            )
         if all(_is_number(cell) for cell in names if cell.strip()):
             raise TableError(
                 f"{show_name(self.name)} has no header: every cell of its first line is a number "
@@ -138,7 +203,6 @@ class _CSV:
         import pyarrow as pa
         from pyarrow import csv
 
-        nulls = csv.ConvertOptions().null_values
         try:
             table = csv.read_csv(
                 pa.BufferReader(block),
@@ -149,13 +213,8 @@ class _CSV:
                 ),
                 # Cells in quotes may hold line breaks, which Arrow does not expect by default.
                 parse_options=csv.ParseOptions(delimiter=self.delimiter, newlines_in_values=True),
-                convert_options=csv.ConvertOptions(
-                    column_types=self.types,
-                    include_columns=self.columns,
-                    null_values=[*nulls, *self.style.missing],
-                    # Otherwise an empty cell of a text column would be a category of its own.
-                    strings_can_be_null=True,
-                    decimal_point=self.style.decimal,
+                convert_options=_make_convert_options(
+                    self.style, column_types=self.types, include_columns=self.columns
                 ),
             )
             return cast_cells(table, self.kinds, self.names, self.style.decimal)

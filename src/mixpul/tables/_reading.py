@@ -5,8 +5,14 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NoReturn
 
 from mixpul._util.errors import EmptyTable, TableError
-from mixpul.tables._cells import Chunk, join_types, read_cells, stream_cells
-from mixpul.tables._csv import CSVStyle, read_csv, stream_csv
+from mixpul.tables._cells import (
+    Chunk,
+    join_types,
+    read_cells,
+    stream_cells,
+    stream_typed_cells,
+)
+from mixpul.tables._csv import CSVStyle, read_csv, stream_csv, stream_csv_texts
 from mixpul.tables._databases import read_sqlite, stream_duckdb
 from mixpul.tables._excel import read_excel
 from mixpul.tables._explaining import explain_errors
@@ -17,10 +23,12 @@ from mixpul.tables.names import check_present, choose_columns
 from mixpul.tables.opening import open_bytes, show_name
 from mixpul.tables.parts import Part, find_partition_types, find_parts
 
-__all__ = ["ROWS_PER_BATCH", "read_table", "stream_table"]
+__all__ = ["ROWS_PER_BATCH", "TYPED", "read_table", "stream_raw", "stream_table"]
 
 # A multiple of the rows that a classifier scores in one pass: `scoring` relies on it.
 ROWS_PER_BATCH = 65_536
+# Formats whose files say the types of their columns.
+TYPED = ("Parquet", "Feather", "DuckDB")
 
 
 def read_table(
@@ -134,13 +142,33 @@ def _stream_part(
     with explain_errors(name, form):
         if form == "CSV":
             batches = stream_csv(name, compression, style, own)
-        elif form in ("Parquet", "Feather", "DuckDB"):
+        elif form in TYPED:
             batches = _stream_typed(name, place, form, own)
         else:
             chunks = _stream_chunks(name, place, form, compression, style)
             batches = stream_cells(chunks, own, style, name)
         for batch in batches:
             yield _add_columns(batch, part, types, kinds) if part.columns else batch
+
+
+def stream_raw(part: Part, types: Mapping[str, Any], style: CSVStyle) -> Iterator[Any]:
+    """Yield the rows of a file before what depends on all of them is decided.
+
+    Cells of CSV files come as text. A batch of a sheet, of JSON or of SQLite has types that fit
+    its own cells.
+    """
+    name, place = split_place(part.name)
+    form, compression = find_format(name)
+    with explain_errors(name, form):
+        if form == "CSV":
+            batches = stream_csv_texts(name, compression, style)
+        elif form in TYPED:
+            batches = _stream_typed(name, place, form, None)
+        else:
+            chunks = _stream_chunks(name, place, form, compression, style)
+            batches = stream_typed_cells(chunks, style, name)
+        for batch in batches:
+            yield _add_columns(batch, part, types, None) if part.columns else batch
 
 
 def _leave_out(
@@ -176,7 +204,7 @@ def _read_part(name: str, style: CSVStyle, kinds: Mapping[str, str] | None) -> A
     with explain_errors(name, form):
         if form == "CSV":
             return read_csv(name, compression, style, kinds)
-        if form in ("Parquet", "Feather", "DuckDB"):
+        if form in TYPED:
             batches = list(_stream_typed(name, place, form, kinds))
             return pa.Table.from_batches(batches) if batches else None
         chunks = _stream_chunks(name, place, form, compression, style)

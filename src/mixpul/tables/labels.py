@@ -11,7 +11,7 @@ from mixpul._util.validation import USUAL_PAIRS
 from mixpul.tables.frames import as_frame
 from mixpul.tables.names import find_column
 
-__all__ = ["Label", "find_negatives", "find_positive", "means", "split_label"]
+__all__ = ["Label", "check_two", "find_negatives", "find_positive", "means", "split_label"]
 
 # With fewer labeled positives, results depend on which rows happen to be labeled.
 LEAST_FOR_STEADY_RESULTS = 20
@@ -86,7 +86,8 @@ def split_label(
     # Of the other rows: the value of negatives is not one of the two.
     is_missing = column.isna().to_numpy()[~is_negative]
     values = list(column[~is_negative][~is_missing].unique())
-    _check_two(where, values, is_missing, missing_is_unlabeled, positive is not None)
+    gaps = (int(is_missing.sum()), len(is_missing))
+    check_two(where, values, *gaps, missing_is_unlabeled, positive is not None)
     if len(values) == 1 and positive is None:
         positive_value = values[0]
     else:
@@ -156,10 +157,11 @@ def _match_negatives(where: str, column: Any, negative: Any) -> NDArray[np.bool_
     return (column == matches[0]).fillna(False).to_numpy(dtype=bool)
 
 
-def _check_two(
+def check_two(
     where: str,
     values: list,
-    is_missing: NDArray[np.bool_],
+    n_missing: int,
+    n_rows: int,
     missing_is_unlabeled: bool,
     is_named: bool,
 ) -> None:
@@ -167,14 +169,14 @@ def _check_two(
 
     If the positive value is named, all others mean unlabeled, however many there are.
     """
-    n_rows, has_gaps = len(is_missing), bool(is_missing.any())
+    has_gaps = n_missing > 0
     # Two values and gaps are three kinds of rows: one of the values may mean verified negative.
     n_kinds = len(values) + (has_gaps and missing_is_unlabeled)
     if not values or (n_kinds > 2 and not is_named):
         raise ValueError(_explain_not_two(where, values, n_rows, has_gaps))
     if has_gaps and not missing_is_unlabeled:
         raise ValueError(
-            f"{where} is missing in {is_missing.sum()} of {n_rows} rows; if that means "
+            f"{where} is missing in {n_missing} of {n_rows} rows; if that means "
             "unlabeled, say so with missing_is_unlabeled (--missing-is-unlabeled), or remove "
             "these rows."
         )

@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path, PurePosixPath
 from typing import Any, NamedTuple
-from urllib.parse import unquote
+from urllib.parse import quote, unquote
 
 from mixpul._util.errors import TableError
 from mixpul._util.validation import list_values
@@ -15,7 +15,14 @@ from mixpul.tables.formats import FORMATS, TEXT_FORMATS, split_place, split_suff
 from mixpul.tables.ids import find_id_type
 from mixpul.tables.opening import find_file_system, is_remote, is_stream
 
-__all__ = ["Part", "find_partition_types", "find_parts", "name_targets"]
+__all__ = [
+    "Part",
+    "find_partition_types",
+    "find_parts",
+    "make_absolute",
+    "name_parts",
+    "name_targets",
+]
 
 MAGIC = re.compile(r"[*?\[]")
 HIVE = re.compile(r"([^=/]+)=([^/]*)")
@@ -157,6 +164,14 @@ def _read_folders(name: str) -> dict[str, str | None]:
     return {key: None if value == HIVE_MISSING else value for key, value in values.items()}
 
 
+def make_absolute(name: str) -> str:
+    """Return the name of a part for workers that run in another folder."""
+    path, place = split_place(name)
+    if is_remote(path) or is_stream(name):
+        return name
+    return os.path.abspath(path) + ("" if place is None else f"::{place}")
+
+
 def find_partition_types(parts: Sequence[Part]) -> dict[str, Any]:
     """Return the Arrow types of the columns that folders tell: whole numbers, dates or text."""
     import pyarrow as pa
@@ -173,20 +188,52 @@ def name_targets(parts: Sequence[Part], suffixes: Mapping[str, str]) -> list[Pur
 
     A suffix among `suffixes` stays; others become .parquet.
     """
+    targets: list[PurePosixPath] = []
+    taken: set[PurePosixPath] = set()
+    for path in _find_paths(parts):
+        target = path
+        if split_suffixes(target.name)[0] not in suffixes:
+            target = target.with_name(f"{target.name}.parquet")
+        targets.append(_make_unique(target, taken))
+    return targets
+
+
+def name_parts(parts: Sequence[Part]) -> list[str]:
+    """Return a name for each part that does not depend on where the table lies.
+
+    That is its path below the common folder of all parts, with the sheet or query in it.
+
+    Examples
+    --------
+    >>> from mixpul.tables.parts import Part, name_parts
+    >>> name_parts([Part("lake/day=1/a.csv", {}), Part("lake/day=2/a.csv", {})])
+    ['day=1/a.csv', 'day=2/a.csv']
+    """
+    names: list[str] = []
+    taken: set[PurePosixPath] = set()
+    for part, path in zip(parts, _find_paths(parts), strict=True):
+        place = split_place(part.name)[1]
+        name = path if place is None else path.with_name(f"{path.name}::{quote(place, safe='')}")
+        names.append(str(_make_unique(name, taken)))
+    return names
+
+
+def _find_paths(parts: Sequence[Part]) -> list[PurePosixPath]:
+    """Return the path of each part below their common folder."""
     paths = [split_place(part.name)[0].partition("://")[2] or part.name for part in parts]
     files = [Path(split_place(path)[0]) for path in paths]
     root = Path(os.path.commonpath([os.path.abspath(file.parent) for file in files]))
     # Folders that are columns stay, also if all parts lie in one of them.
     while HIVE.fullmatch(root.name):
         root = root.parent
-    targets: list[PurePosixPath] = []
-    for file in files:
-        target = PurePosixPath(Path(os.path.abspath(file)).relative_to(root).as_posix())
-        if split_suffixes(target.name)[0] not in suffixes:
-            target = target.with_name(f"{target.name}.parquet")
-        stem, k = target, 1
-        while target in targets:
-            k += 1
-            target = stem.with_name(f"{k}-{stem.name}")
-        targets.append(target)
-    return targets
+    return [PurePosixPath(Path(os.path.abspath(f)).relative_to(root).as_posix()) for f in files]
+
+
+def _make_unique(name: PurePosixPath, taken: set[PurePosixPath]) -> PurePosixPath:
+    """Return the name, or one like it that is not taken, and take it."""
+    unique, k = name, 1
+    while unique in taken:
+        k += 1
+        unique = name.with_name(f"{k}-{name.name}")
+    taken.add(unique)
+    return unique

@@ -5,7 +5,7 @@ later table can be compared without the first one, in one pass and in little mem
 """
 
 import itertools
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import numpy as np
@@ -14,8 +14,9 @@ from numpy.typing import NDArray
 from mixpul.tables._input import TableInput
 from mixpul.tables._kinds import as_numbers, code_categories, normalise_category
 from mixpul.tables.frames import as_frame
+from mixpul.tables.ranges import Range
 
-__all__ = ["Tally", "make_layout", "name_bins", "summarise_table"]
+__all__ = ["Tally", "make_layout", "name_bins", "summarise_table", "widen_layout"]
 
 N_BINS = 10
 # A category of fewer rows is not named: it may be a person.
@@ -153,6 +154,17 @@ def summarise_table(
         name: own | {key: counts[name].tolist() for key, counts in counted.items()}
         for name, own in layout.items()
     }
+
+
+def widen_layout(layout: Layout, ranges: Mapping[str, Range]) -> None:
+    """Let columns of numbers reach as far as in all rows, if the layout is that of a sample."""
+    for name, own in layout.items():
+        known = ranges.get(name)
+        if own["kind"] != "number" or known is None or known.low is None or own["low"] is None:
+            continue
+        # Text may stand for other numbers than it looks like, such as thousands or shares.
+        if known.low <= own["low"] and own["high"] <= known.high:
+            own |= {"low": known.low, "high": known.high}
 
 
 def name_bins(own: dict[str, Any]) -> list[str]:

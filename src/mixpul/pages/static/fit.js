@@ -6,7 +6,7 @@
 //   names, texts  what each element with data-show says, one list of texts for each threshold
 //   impossible    the places at which the numbers contradict each other
 //   prior         the class prior of these texts; null if it is not known and they are limits
-//   recall, flagged, most_flagged, positives, unlabeled, pu_auc, upper, z, limit
+//   recall, flagged, most_flagged, positives, unlabeled, all_unlabeled, pu_auc, upper, z, limit
 //                 what it takes to compute the same for another class prior
 // A place is the number of a threshold, counted from 0.
 (() => {
@@ -83,7 +83,7 @@
   const countRows = (share, low, high, flagged) => {
     const found = Math.min(share * high, flagged);
     const shares = { found, missed: share - Math.min(share * low, flagged), false_alarms: flagged - found };
-    return Object.fromEntries(Object.entries(shares).map(([name, one]) => [name, data.unlabeled * one]));
+    return Object.fromEntries(Object.entries(shares).map(([name, one]) => [name, data.all_unlabeled * one]));
   };
   const countAt = (at) => {
     const [recall, flagged] = [data.recall[at], data.flagged[at]];
@@ -116,7 +116,7 @@
       const ends = formatSpan(...boundAuc(auc, se).map((end) => correct(end, prior)));
       return {
         auc: `about ${formatPercent(correct(auc, prior))} (${ends})`,
-        positives: formatCount(prior * data.unlabeled),
+        positives: formatCount(prior * data.all_unlabeled),
         prior: formatPercent(prior),
       };
     }
