@@ -179,6 +179,10 @@ def test_torchrun_writes_the_model_of_one_process_and_speaks_once(tmp_path):
     assert [line[:7] for line in said["one"].splitlines()] == [
         line[:7] for line in said["two"].splitlines()
     ]
-    one, two = (load(tmp_path / f"{name}.mixpul").net_.state_dict() for name in ("one", "two"))
-    for name, expected in one.items():
-        assert_allclose(two[name], expected, atol=1e-4, err_msg=name)
+    one, two = (load(tmp_path / f"{name}.mixpul") for name in ("one", "two"))
+    for ours, theirs in zip(two.history_, one.history_, strict=True):
+        assert ours["loss"] == pytest.approx(theirs["loss"], rel=1e-4)
+    # Not as close as above: rounding may decide which of two pixels is the larger one.
+    found = dict(two.net_.named_parameters())
+    for name, expected in one.net_.named_parameters():
+        assert_allclose(found[name].detach(), expected.detach(), atol=1e-3, err_msg=name)
