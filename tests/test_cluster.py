@@ -159,7 +159,6 @@ def test_a_process_that_is_killed_loses_nothing(model, tmp_path, cluster, victim
     else:
         process.kill()
         process.wait()
-        assert len(list(there.glob("*.csv"))) < 24
         process = subprocess.Popen([*command, "--resume"])
     assert process.wait(timeout=1200) == 0
     assert read_files(there) == read_files(here)
