@@ -6,7 +6,7 @@ BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 PACKAGE := build/package
 
-.PHONY: help setup demo test test-slow fuzz docs check bench lint results-pages package clean
+.PHONY: help setup demo test test-slow test-spark fuzz docs check bench lint results-pages package clean
 .DEFAULT_GOAL := help
 
 help:  ## show this list
@@ -33,8 +33,13 @@ check: lint  ## format, lint, types and tests
 test-slow: $(STAMP)  ## tests against the real thing that take minutes; CI runs them after `make test`
 	$(BIN)/python -m pytest -m slow --numprocesses logical --maxprocesses 4 --dist loadfile
 
-fuzz: $(STAMP)  ## damaged and forged files through all that reads them back, for about an hour
+test-spark: $(STAMP)  ## scoring on Spark and Ray; installs both (500 MB), and needs Java 17
+	PIP_CONSTRAINT=constraints.txt $(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev,ray,spark]'
+	$(BIN)/python -m pytest -m spark tests
+
+fuzz: $(STAMP)  ## damaged and forged model files, strange tables, broken images, for about an hour
 	$(BIN)/python tests/fuzz_files.py
+	$(BIN)/python tests/fuzz_tables.py
 
 docs: $(STAMP)  ## the site, with its examples run and its links checked: build/docs/html/index.html
 	$(BIN)/python docs/build_site.py build/docs

@@ -42,11 +42,15 @@ def names(pages):
 PROGRAMS = [page for page in PAGES if only(page, "python").strip()]
 # They train for a minute and more.
 LONG_PROGRAMS = ("docs/how-to/images.md", "docs/how-to/choose-settings.md")
+# They start Spark and Ray, which warn of what they have not been tested with.
+OF_ENGINES = ("docs/how-to/spark.md",)
 
 
 def mark_long(page):
-    is_long = str(page.relative_to(ROOT)) in LONG_PROGRAMS
-    return pytest.param(page, marks=pytest.mark.slow) if is_long else page
+    name = str(page.relative_to(ROOT))
+    if name in OF_ENGINES:
+        return pytest.param(page, marks=[pytest.mark.spark, pytest.mark.filterwarnings("ignore")])
+    return pytest.param(page, marks=pytest.mark.slow) if name in LONG_PROGRAMS else page
 
 
 @pytest.mark.parametrize("page", [mark_long(page) for page in PROGRAMS], ids=names(PROGRAMS))

@@ -98,23 +98,19 @@ class TestRun:
     def test_dask_cluster(self, tmp_path):
         distributed = pytest.importorskip("distributed")
         with distributed.LocalCluster(
-            n_workers=2, threads_per_worker=1, dashboard_address=None
+            n_workers=2, threads_per_worker=1, dashboard_address=":0"
         ) as cluster:
             records = run(trials(6), busy, tmp_path, scheduler=cluster.scheduler_address)
         assert {record["auc"] for record in records} == {s**2 / 100 for s in range(6)}
         assert len({record["process"] for record in records} - {os.getpid()}) == 2
         assert len(read_results(tmp_path, "toy")) == 6
 
-    def test_no_scheduler_at_the_address(self, tmp_path, monkeypatch):
+    def test_no_scheduler_at_the_address(self, tmp_path):
         pytest.importorskip("distributed")
-        import distributed
-
-        def refuse(*args, **kwargs):
-            raise OSError("timed out")
-
-        monkeypatch.setattr(distributed, "Client", refuse)  # else the test takes ten seconds
-        with pytest.raises(ValueError, match="No Dask scheduler answers at 'tcp://nowhere:1'"):
-            run(trials(1), square, tmp_path, scheduler="tcp://nowhere:1")
+        with pytest.raises(
+            ValueError, match=r"No Dask scheduler answers at 'tcp://127\.0\.0\.1:1'"
+        ):
+            run(trials(1), square, tmp_path, scheduler="tcp://127.0.0.1:1")
 
 
 class TestFiles:
@@ -169,7 +165,7 @@ def test_a_tiny_table_killed_and_resumed(tmp_path):
         command(tmp_path), start_new_session=True, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE
     )
     folder = tmp_path / "uci"
-    deadline = time.monotonic() + 60
+    deadline = time.monotonic() + 600
     while len(list(folder.glob("*.json"))) < 5:
         assert first.poll() is None, first.stderr.read().decode()
         assert time.monotonic() < deadline

@@ -37,7 +37,8 @@ if TYPE_CHECKING:  # what follows is looked up in the registry; this is for type
 
 __version__ = "0.1.0"
 
-# Modules under the names they had before: `mixpul.experiments` is found in `_moved`.
+# Modules under other names are found in `_moved`: `mixpul.experiments`, as it was called before,
+# and `mixpul.spark`, a short name.
 __path__.append(str(Path(__file__).parent / "_moved"))
 
 # Imported on first use: torch takes seconds, which `mixpul --help` should not.
@@ -68,8 +69,8 @@ __all__ = sorted([*_OBJECTS, *_MODULES, "__version__"])
 def __getattr__(name: str) -> Any:
     if name in _OBJECTS:
         return find_object(_OBJECTS[name])
-    # `pictures` is a former name: it works, but is not listed.
-    if name in (*_MODULES, "pictures"):
+    # Not listed: `pictures` is a former name, and `spark` a short one of a module in `deploy`.
+    if name in (*_MODULES, "pictures", "spark"):
         return import_module(f"mixpul.{name}")
     raise AttributeError(f"module 'mixpul' has no attribute {name!r}")
 

@@ -5,12 +5,13 @@ import json
 import os
 import time
 import warnings
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
+from joblib import Parallel, delayed
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import ndtr
 from sklearn.base import clone
@@ -26,7 +27,7 @@ from mixpul._util.validation import check_negative, split_labels, write_recipe
 from mixpul.assess.figures import bound_auc
 from mixpul.assess.intervals import estimate_auc, estimate_auc_difference
 from mixpul.assess.models import choose_methods, hand_on_prior
-from mixpul.assess.out_of_fold import N_FOLDS, cross_validate
+from mixpul.assess.out_of_fold import N_FOLDS
 from mixpul.assess.priors import Interval, check_given_prior, estimate_priors
 from mixpul.assess.rows import check_rows
 from mixpul.base import PUClassifier
@@ -95,6 +96,7 @@ def compare(
     random_state: int = 0,
     verbose: int = 0,
     negative: ArrayLike | None = None,
+    n_jobs: int | None = None,
 ) -> Comparison:
     """Fit several methods on the same folds and rank them by out-of-fold PU-AUC.
 
@@ -125,6 +127,9 @@ def compare(
     negative : array-like of bool of shape (n,), optional
         Verified negatives, for the methods that can learn from them. Methods are ranked by
         positives and unlabeled rows.
+    n_jobs : int or None, default=None
+        How many fits, of any methods and folds, run at the same time; -1 is all cores. The scores
+        do not depend on it.
 
     Returns
     -------
@@ -156,7 +161,7 @@ def compare(
     digest = hashlib.sha256(b"".join(part.tobytes() for part in parts)).hexdigest()
     keeper = None if folder is None else _Keeper(Path(folder))
     key = f"{__version__} {digest}"
-    records = _run_methods(chosen, rows, labeled, is_negative, folds, keeper, key, verbose)
+    records = _run_methods(chosen, rows, labeled, is_negative, folds, keeper, key, verbose, n_jobs)
     ranked = _rank_methods(records, labeled, others, int(folds.max()) + 1, random_state)
     if ranked.recommended is None or check_given_prior(prior, prior_interval) is None:
         return ranked
@@ -181,25 +186,78 @@ def _run_methods(
     keeper: "_Keeper | None",
     key_of_rows: str,
     verbose: int,
+    n_jobs: int | None,
 ) -> list[dict[str, Any]]:
     """Fit each method on the folds, or read its scores of an earlier run."""
     n_parts = int(folds.max()) + 1
-    records = []
+    keys = {name: f"{key_of_rows} {write_recipe(one)}" for name, one in chosen.items()}
+    records: dict[str, dict[str, Any]] = {}
+    if keeper:
+        read = {name: keeper.read(name, keys[name], len(rows)) for name in chosen}
+        records = {name: record for name, record in read.items() if record is not None}
+    left = {name: _Scores(len(rows), n_parts) for name in chosen if name not in records}
+    labels = is_positive.astype(int)
+    negative = is_negative if is_negative.any() else None
+
+    def list_fits() -> Iterator[Any]:
+        for name, scores in left.items():
+            for k in range(n_parts):
+                # One fold without scores is enough to know that there are none of the whole.
+                if not scores.failure:
+                    yield delayed(_try_fold)(name, chosen[name], rows, labels, folds, k, negative)
+
     with progress_bar(len(chosen) * n_parts, "methods", verbose, unit="fits") as advance:
-        for name, classifier in chosen.items():
-            key = f"{key_of_rows} {write_recipe(classifier)}"
-            record = keeper.read(name, key, len(rows)) if keeper else None
-            if record is not None:
-                # A bar that skips what is there already would look stuck, then jump.
-                for _ in range(n_parts):
-                    advance({})
-            else:
-                result = _try_method(classifier, rows, is_positive, is_negative, folds, advance)
-                record = {"method": name, "key": key, **result}
+        # A bar that skips what is there already would look stuck, then jump.
+        for _ in range(len(records) * n_parts):
+            advance({})
+        pool = Parallel(n_jobs=n_jobs, batch_size=1, return_as="generator_unordered")
+        for name, k, result in pool(list_fits()):
+            advance({})
+            left[name].add(folds == k, result)
+            if left[name].is_whole and name not in records:
+                records[name] = {"method": name, "key": keys[name], **left[name].to_dict()}
                 if keeper:
-                    keeper.write(name, record)
-            records.append(record)
-    return records
+                    keeper.write(name, records[name])
+    return [records[name] for name in chosen]
+
+
+class _FoldScores(NamedTuple):
+    """The scores of one fold, and the seconds of its fit; or the reason why there are none."""
+
+    scores: NDArray[np.float32] | None
+    seconds: float
+    failure: str = ""
+
+
+class _Scores:
+    """The scores of one method, fold by fold, as they come."""
+
+    def __init__(self, n_rows: int, n_folds: int) -> None:
+        self.scores = np.empty(n_rows, dtype=np.float32)
+        self.seconds: list[float] = []
+        self.n_folds, self.failure = n_folds, ""
+
+    def add(self, is_left_out: NDArray[np.bool_], result: _FoldScores) -> None:
+        """Take the scores of a fold."""
+        if result.scores is None:
+            self.failure = self.failure or result.failure
+        else:
+            self.scores[is_left_out] = result.scores
+            self.seconds.append(result.seconds)
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether all is known that will be."""
+        return bool(self.failure) or len(self.seconds) == self.n_folds
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the scores and the seconds of one fit; or the reason why there are none."""
+        if self.failure:
+            return {"failure": self.failure}
+        return {
+            "seconds": round(sum(self.seconds) / self.n_folds, 3),
+            "scores": self.scores.tolist(),
+        }
 
 
 class _Keeper:
@@ -241,34 +299,29 @@ class _Keeper:
         write_whole(self.folder / f"{name}.json", json.dumps(whole).encode())
 
 
-def _try_method(
+def _try_fold(
+    name: str,
     classifier: Any,
     rows: NDArray,
-    is_positive: NDArray[np.bool_],
-    is_negative: NDArray[np.bool_],
+    labels: NDArray,
     folds: NDArray[np.int32],
-    advance: Callable[[dict[str, float]], None],
-) -> dict[str, Any]:
-    """Return out-of-fold scores and the seconds of one fit; or the reason why there are none."""
+    k: int,
+    negative: NDArray[np.bool_] | None,
+) -> tuple[str, int, _FoldScores]:
+    """Fit a copy without a fold and score the fold; a worker of a cluster may do this."""
+    is_seen = folds != k
+    more = {} if negative is None else {"negative": negative[is_seen]}
     start = time.perf_counter()
     try:
-        scores, parts = cross_validate(
-            classifier,
-            rows,
-            is_positive.astype(int),
-            folds,
-            negative=is_negative if is_negative.any() else None,
-            advance=advance,
-        )
+        part = clone(classifier).fit(rows[is_seen], labels[is_seen], **more)
         # As the file keeps them: a comparison that is taken up again ranks the same numbers.
-        kept = scores.astype(np.float32)
-        if not np.isfinite(kept).all():
+        scores = np.asarray(part.decision_function(rows[~is_seen]), dtype=np.float32)
+        if not np.isfinite(scores).all():
             raise TrainingDiverged("Some scores are NaN or infinite.")
     # Whatever one method runs into, the others go on.
     except Exception as error:
-        return {"failure": f"{type(error).__name__}: {error}"}
-    seconds = (time.perf_counter() - start) / len(parts)
-    return {"seconds": round(seconds, 3), "scores": kept.tolist()}
+        return name, k, _FoldScores(None, 0.0, f"{type(error).__name__}: {error}")
+    return name, k, _FoldScores(scores, time.perf_counter() - start)
 
 
 def _rank_methods(

@@ -3,11 +3,11 @@
 import hashlib
 import json
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, fields
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple, TypeAlias
 
 import typer
 
@@ -21,10 +21,20 @@ from mixpul.tables.formats import WRITTEN, split_place
 from mixpul.tables.opening import find_file_system, is_remote
 from mixpul.tables.parts import Part, find_parts, name_targets
 
-__all__ = ["check_folder", "score_part", "score_parts"]
+__all__ = [
+    "MAKE_ROOM",
+    "Done",
+    "Outcome",
+    "PartTask",
+    "Performer",
+    "attempt_part",
+    "check_folder",
+    "score_parts",
+]
 
 # One line of JSON per part that is done. An underscore, so that it is no part of the table.
 LOG = "_mixpul_parts.jsonl"
+MAKE_ROOM = "Make room, and run the command with --resume."
 
 
 @dataclass(frozen=True)
@@ -40,6 +50,24 @@ class Done:
     output_size: int
     rows: int
     flagged: int
+
+
+class PartTask(NamedTuple):
+    """A part to score: where it is read, and the file of its scores below their folder.
+
+    `known` are scores of an earlier run, which stay if the part is still the same.
+    """
+
+    part: Part
+    place: str
+    output: str
+    known: Done | None
+
+
+# Of a part: what to remember of its scores, or why there are none, in a sentence.
+Outcome: TypeAlias = tuple[PartTask, Done | str]
+# Scores parts in any order and place; the scores are in the folder when an outcome is there.
+Performer: TypeAlias = Callable[[list[PartTask], Scorer, str], Iterable[Outcome]]
 
 
 def check_folder(out: str, force: bool, resume: bool) -> None:
@@ -59,43 +87,61 @@ def check_folder(out: str, force: bool, resume: bool) -> None:
         )
 
 
-def score_parts(table: Any, scorer: Scorer, checksum: str, resume: bool) -> None:
-    """Score each part into a folder, say what became of them, and fail if one of them did."""
+def score_parts(
+    table: Any, scorer: Scorer, checksum: str, resume: bool, perform: Performer | None = None
+) -> None:
+    """Score each part into a folder, say what became of them, and fail if one of them did.
+
+    By default parts are scored here, one after the other; `perform` may do it elsewhere.
+    """
     from mixpul._util.progress import progress_bar
 
     out = Path(scorer.outputs.out)
-    parts = find_parts(table)
-    targets = [out / target for target in name_targets(parts, WRITTEN)]
+    tasks = _list_tasks(find_parts(table), scorer, checksum, resume)
     out.mkdir(exist_ok=True)
-    before = _read_log(out / LOG) if resume else {}
     if not resume:
         (out / LOG).unlink(missing_ok=True)
-    found: list[Done] = []
+    done: dict[str, Done] = {}
     failed: dict[str, str] = {}
     n_skipped = 0
     # Around all parts: what is true of each of them is said once.
     with (
         speak_warnings(),
         _say_how_to_go_on(),
-        progress_bar(len(parts), "parts", choose_verbosity(), unit="done") as advance,
+        progress_bar(len(tasks), "parts", choose_verbosity(), unit="done") as advance,
     ):
-        for part, target in zip(parts, targets, strict=True):
-            known = before.get(target.relative_to(out).as_posix())
-            if known is not None and _is_done(known, part, target, scorer, checksum):
-                found.append(known)
-                n_skipped += 1
+        for task, outcome in (perform or _perform_here)(tasks, scorer, checksum):
+            if isinstance(outcome, Done):
+                done[task.output] = outcome
+                n_skipped += outcome == task.known
+                if outcome != task.known:
+                    _append(out / LOG, outcome)
             else:
-                try:
-                    found.append(score_part(scorer, part, target, out, checksum))
-                    _append(out / LOG, found[-1])
-                # What bad input raises; the other parts can do without this one.
-                except (ValueError, FloatingPointError, OSError) as error:
-                    failed[part.name] = str(error)
-                    name = "" if part.name in str(error) else f"{part.name!r}: "
-                    note(f"{name}{error}")
+                failed[task.part.name] = outcome
+                name = "" if task.part.name in outcome else f"{task.part.name!r}: "
+                note(f"{name}{outcome}")
             advance({})
+    found = [done[task.output] for task in tasks if task.output in done]
     _warn_of_known_table(found, failed, scorer.info)
     _report(found, n_skipped, failed, scorer)
+
+
+def _list_tasks(parts: list[Part], scorer: Scorer, checksum: str, resume: bool) -> list[PartTask]:
+    out = Path(scorer.outputs.out)
+    before = _read_log(out / LOG) if resume else {}
+    tasks = []
+    for part, target in zip(parts, name_targets(parts, WRITTEN), strict=True):
+        known = before.get(target.as_posix())
+        if known is not None and not _is_there(known, part, out, scorer, checksum):
+            known = None
+        tasks.append(PartTask(part, part.name, target.as_posix(), known))
+    return tasks
+
+
+def _perform_here(tasks: list[PartTask], scorer: Scorer, checksum: str) -> Iterator[Outcome]:
+    out = Path(scorer.outputs.out)
+    for task in tasks:
+        yield task, attempt_part(scorer, task, out / task.output, checksum)
 
 
 @contextmanager
@@ -107,30 +153,41 @@ def _say_how_to_go_on() -> Iterator[None]:
         raise
 
 
-def score_part(scorer: Scorer, part: Part, target: Path, out: Path, checksum: str) -> Done:
+def attempt_part(scorer: Scorer, task: PartTask, file: Path, checksum: str) -> Done | str:
+    """Write the scores of a part to a file, unless they are known; say what went wrong."""
+    try:
+        if task.known is not None and _has_same_input(task.known, task.place):
+            return task.known
+        return _score_part(scorer, task, file, checksum)
+    # What bad input raises; the other parts can do without this one.
+    except (ValueError, FloatingPointError, OSError) as error:
+        return str(error)
+
+
+def _score_part(scorer: Scorer, task: PartTask, file: Path, checksum: str) -> Done:
     """Write the scores of one part, and return what to remember of it."""
-    target.parent.mkdir(parents=True, exist_ok=True)
+    file.parent.mkdir(parents=True, exist_ok=True)
     counts = {"rows": 0, "flagged": 0}
 
     def count() -> Iterator[Any]:
         try:
-            for batch in scorer.score(part.name):
+            for batch in scorer.score(task.place):
                 counts["rows"] += batch.num_rows
                 counts["flagged"] += int(batch.column("predicted").true_count)
                 yield batch
         except EmptyTable:
             yield scorer.make_empty()
 
-    with explain_full_disk(repr(str(target)), "Make room, and run the command with --resume."):
-        write_table(count(), target)
+    with explain_full_disk(repr(str(file)), MAKE_ROOM):
+        write_table(count(), file)
     return Done(
-        output=target.relative_to(out).as_posix(),
-        input=part.name,
-        input_size=_measure(part.name),
-        fingerprint=str(digest_table(part.name)),
+        output=task.output,
+        input=task.part.name,
+        input_size=_measure(task.place),
+        fingerprint=str(digest_table(task.place)),
         model=checksum,
         settings=_describe_settings(scorer),
-        output_size=target.stat().st_size,
+        output_size=file.stat().st_size,
         **counts,
     )
 
@@ -143,15 +200,20 @@ def _describe_settings(scorer: Scorer) -> str:
     return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
-def _is_done(known: Done, part: Part, target: Path, scorer: Scorer, checksum: str) -> bool:
+def _is_there(known: Done, part: Part, out: Path, scorer: Scorer, checksum: str) -> bool:
+    """Whether scores of this model with these settings are in their place."""
+    target = out / known.output
     return (
         (known.model, known.settings, known.input)
         == (checksum, _describe_settings(scorer), part.name)
         and target.is_file()
         and target.stat().st_size == known.output_size
-        and known.input_size == _measure(part.name)
-        and known.fingerprint == digest_table(part.name)
     )
+
+
+def _has_same_input(known: Done, place: str) -> bool:
+    # The size first: another one saves reading the file.
+    return known.input_size == _measure(place) and known.fingerprint == digest_table(place)
 
 
 def _measure(name: str) -> int:
@@ -169,15 +231,22 @@ def _read_log(path: Path) -> dict[str, Done]:
     for line in lines:
         try:
             one = Done(**json.loads(line))
-        except (ValueError, TypeError):
+        except (ValueError, TypeError, RecursionError):
             continue
-        found[one.output] = one
+        if all(type(getattr(one, field.name)) is field.type for field in fields(Done)):
+            found[one.output] = one
     return found
 
 
 def _append(path: Path, done: Done) -> None:
-    with path.open("a", encoding="utf-8") as file:
-        file.write(json.dumps(asdict(done)) + "\n")
+    with (
+        path.open("a+b") as file,
+        explain_full_disk(repr(str(path)), "Make room. --resume goes on."),
+    ):
+        file.seek(max(0, file.tell() - 1))
+        # A run that was killed while it wrote may have left half a line.
+        start = b"" if file.read() in (b"", b"\n") else b"\n"
+        file.write(start + json.dumps(asdict(done)).encode() + b"\n")
         file.flush()
         os.fsync(file.fileno())
 

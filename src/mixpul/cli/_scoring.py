@@ -53,6 +53,7 @@ class Scorer:
     style: Mapping[str, Any]
     id_column: str | None
     outputs: ScoreOutputs
+    n_workers: int | None = None  # by default as many as there are cores
 
     def score(self, table: Any) -> Iterator[Any]:
         """Yield record batches with the id and the scores, in the order of the rows."""
@@ -70,6 +71,7 @@ class Scorer:
                 threshold=self.threshold,
                 probability=self.outputs.probability,
                 prior=self.outputs.prior,
+                n_workers=self.n_workers,
             ),
         )
 

@@ -23,6 +23,7 @@ from mixpul.cli.options import (
     JsonOption,
     KnownPrior,
     Reading,
+    SchedulerOption,
     SeedOption,
     TableArgument,
     TableOptions,
@@ -52,6 +53,7 @@ def compare(
     folds: Annotated[int, typer.Option(min=2, help="Every method is fitted once per fold.")] = 5,
     known: KnownPrior,
     seed: SeedOption = 0,
+    scheduler: SchedulerOption = None,
     as_json: JsonOption = False,
 ) -> None:
     """Rank methods on the same folds of a table; recommend one and say how sure that is.
@@ -59,10 +61,11 @@ def compare(
     Example: [bold]mixpul compare leads.csv --label bought --methods mixpul,nnpu -o methods[/bold]
     """
     # Imported here: it takes seconds, --help should not.
+    from mixpul._util.cluster import use_cluster
     from mixpul.cli._inputs import quote_command, read_labeled_table
 
     check_result_folder(out)
-    with speak_warnings():
+    with use_cluster(scheduler), speak_warnings():
         data = read_labeled_table(table, options, reading)
         content = _compare_methods(data, methods, folds, known, seed, out)
     _write(content, table, out)

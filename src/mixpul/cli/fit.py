@@ -13,6 +13,7 @@ from mixpul.cli.options import (
     MaxRowsOption,
     Method,
     Reading,
+    SchedulerOption,
     SeedOption,
     SetOption,
     TableArgument,
@@ -38,6 +39,7 @@ def fit(
     weighing: Weighing,
     max_rows: MaxRowsOption = None,
     seed: SeedOption = 0,
+    scheduler: SchedulerOption = None,
     outputs: FitOutputs,
 ) -> None:
     """Learn from a table of known positives and unlabeled rows; say how good it is.
@@ -47,6 +49,7 @@ def fit(
     # Imported here: it takes seconds, --help should not.
     from sklearn.pipeline import make_pipeline
 
+    from mixpul._util.cluster import use_cluster
     from mixpul.cli._inputs import Limit, read_labeled_table
     from mixpul.cli._results import assess_and_save, show_results, write_page
     from mixpul.cli._settings import make_classifier
@@ -57,23 +60,25 @@ def fit(
     # Before the table is read: a fit may take long, and its result must have a place.
     check_outputs(outputs.list_files(), [table, *(options.verdicts or ())], outputs.force)
     _check_weighing(weighing, classifier)
-    with speak_warnings() as spoken:
-        data = read_labeled_table(table, options, reading, weighing, Limit(max_rows, seed))
-    found = assess_and_save(
-        make_pipeline(data.input, classifier),
-        data.X,
-        data.is_positive,
-        negative=data.is_negative,
-        ids=data.ids,
-        source=_describe_source(table, data, spoken),
-        known=known,
-        weights=data.weights,
-        propensity=weighing.propensity,
-        seed=seed,
-        path=outputs.model,
-        info=_describe_table(data, reading, weighing),
-        ranges={} if data.sample is None else data.sample.ranges,
-    )
+    # Candidates, folds and parts of a large table are what its workers get.
+    with use_cluster(scheduler):
+        with speak_warnings() as spoken:
+            data = read_labeled_table(table, options, reading, weighing, Limit(max_rows, seed))
+        found = assess_and_save(
+            make_pipeline(data.input, classifier),
+            data.X,
+            data.is_positive,
+            negative=data.is_negative,
+            ids=data.ids,
+            source=_describe_source(table, data, spoken),
+            known=known,
+            weights=data.weights,
+            propensity=weighing.propensity,
+            seed=seed,
+            path=outputs.model,
+            info=_describe_table(data, reading, weighing),
+            ranges={} if data.sample is None else data.sample.ranges,
+        )
     columns = found.data["columns"]
     n_used = sum(entry["used"] for entry in columns)
     inputs = f"{n_used} of {len(columns)} columns used"

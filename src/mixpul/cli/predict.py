@@ -7,7 +7,14 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from mixpul.cli.options import IdOption, ModelArgument, Reading, ScoreOutputs, TableArgument
+from mixpul.cli.options import (
+    IdOption,
+    ModelArgument,
+    Reading,
+    SchedulerOption,
+    ScoreOutputs,
+    TableArgument,
+)
 
 if TYPE_CHECKING:
     from mixpul.cli._scoring import Scorer
@@ -33,6 +40,7 @@ def predict(
             "--resume", help="With -o FOLDER/: leave out the parts whose scores are there already."
         ),
     ] = False,
+    scheduler: SchedulerOption = None,
     outputs: ScoreOutputs,
     reading: Reading,
 ) -> None:
@@ -50,23 +58,42 @@ def predict(
     is_folder = outputs.out.endswith(("/", "\\")) or Path(outputs.out).is_dir()
     if is_folder:
         _check_parts(table, outputs, resume, out_of_fold)
-    elif resume:
-        raise typer.BadParameter("--resume goes with a folder as output, such as -o scores/.")
+    elif resume or scheduler is not None:
+        option = "--resume" if resume else "--scheduler"
+        raise typer.BadParameter(f"{option} goes with a folder as output, such as -o scores/.")
     else:
         check_score_outputs(outputs, [table, str(model)])
-    scorer = make_scorer(model, id_column, outputs, reading)
     if is_folder:
-        from mixpul.cli._parts import score_parts
-        from mixpul.persistence import describe
-
-        score_parts(table, scorer, describe(model)["checksum"], resume)
+        _score_into_folder(model, table, id_column, outputs, reading, resume, scheduler)
         return
+    scorer = make_scorer(model, id_column, outputs, reading)
     batches = (
         _score_out_of_fold(model, table, scorer)
         if out_of_fold
         else _score_with_warning(table, scorer)
     )
     write_scores(batches, outputs, threshold=scorer.threshold, unit="row", key="rows")
+
+
+def _score_into_folder(
+    model: Path,
+    table: Any,
+    id_column: str | None,
+    outputs: ScoreOutputs,
+    reading: Reading,
+    resume: bool,
+    scheduler: str | None,
+) -> None:
+    """Score each part of a table, here or on a cluster."""
+    from mixpul.cli._parts import score_parts
+    from mixpul.cli._parts_on_cluster import use_workers
+    from mixpul.cli._scoring import make_scorer
+    from mixpul.persistence import describe
+
+    # First: an address that is wrong should not cost the loading of a model.
+    with use_workers(scheduler, model) as perform:
+        scorer = make_scorer(model, id_column, outputs, reading)
+        score_parts(table, scorer, describe(model)["checksum"], resume, perform)
 
 
 def _check_parts(table: Any, outputs: ScoreOutputs, resume: bool, out_of_fold: bool) -> None:

@@ -5,7 +5,7 @@ from typing import Annotated, NamedTuple
 
 import typer
 
-from mixpul.cli.options import Preset
+from mixpul.cli.options import Preset, SchedulerOption
 from mixpul.paper import names
 
 __all__ = ["reproduce"]
@@ -81,10 +81,7 @@ class RunOptions(NamedTuple):
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Say how many trials are done and left; run none.")
     ] = False
-    scheduler: Annotated[
-        str | None,
-        typer.Option(help="Address of a Dask scheduler to run the trials on.", show_default=False),
-    ] = None
+    scheduler: SchedulerOption = None
     pack: Annotated[
         bool, typer.Option("--pack", help="Gather the results into one file per target at the end.")
     ] = False

@@ -21,7 +21,8 @@ from typing import Any
 from joblib import Parallel, delayed, parallel_config
 
 from mixpul import __version__
-from mixpul._util.errors import DamagedFile, MixpulError
+from mixpul._util.cluster import use_cluster
+from mixpul._util.errors import DamagedFile
 from mixpul._util.files import lock_folder, remove_partials, write_whole
 from mixpul._util.json_values import hash_json, read_json
 from mixpul._util.processes import end_with
@@ -336,18 +337,7 @@ def _use_workers(jobs: int, scheduler: str | None) -> Iterator[None]:
         with parallel_config("loky", n_jobs=jobs, inner_max_num_threads=1, **watch):
             yield
         return
-    try:
-        from distributed import Client
-    except ImportError:
-        raise ImportError("A Dask scheduler needs Dask: pip install 'mixpul[cluster]'.") from None
-    try:
-        client = Client(scheduler, timeout="10s")
-    except (OSError, ValueError) as error:
-        raise MixpulError(
-            f"No Dask scheduler answers at {scheduler!r} ({error}); give the address that "
-            "`dask scheduler` prints, such as tcp://127.0.0.1:8786."
-        ) from None
-    with client, parallel_config("dask", n_jobs=-1):
+    with use_cluster(scheduler):
         yield
 
 

@@ -15,7 +15,14 @@ from mixpul.tables.formats import FORMATS, TEXT_FORMATS, split_place, split_suff
 from mixpul.tables.ids import find_id_type
 from mixpul.tables.opening import find_file_system, is_remote, is_stream
 
-__all__ = ["Part", "find_partition_types", "find_parts", "name_parts", "name_targets"]
+__all__ = [
+    "Part",
+    "find_partition_types",
+    "find_parts",
+    "make_absolute",
+    "name_parts",
+    "name_targets",
+]
 
 MAGIC = re.compile(r"[*?\[]")
 HIVE = re.compile(r"([^=/]+)=([^/]*)")
@@ -155,6 +162,14 @@ def _read_folders(name: str) -> dict[str, str | None]:
     matches = [match for folder in folders if (match := HIVE.fullmatch(folder))]
     values = {unquote(match[1]): unquote(match[2]) for match in matches}
     return {key: None if value == HIVE_MISSING else value for key, value in values.items()}
+
+
+def make_absolute(name: str) -> str:
+    """Return the name of a part for workers that run in another folder."""
+    path, place = split_place(name)
+    if is_remote(path) or is_stream(name):
+        return name
+    return os.path.abspath(path) + ("" if place is None else f"::{place}")
 
 
 def find_partition_types(parts: Sequence[Part]) -> dict[str, Any]:

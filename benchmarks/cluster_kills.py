@@ -1,0 +1,158 @@
+"""Commands on a Dask cluster, with a worker or the client killed at random moments.
+
+    python benchmarks/cluster_kills.py [--kills 10] [--seed 0]
+
+A cluster of two worker processes runs `predict`, `compare` and `fit`, each once undisturbed. Then,
+again and again, a command is started in a folder of its own, and after a random part of that time
+SIGKILL is sent to one of the workers, or to the command itself. If a worker was killed, the command
+has to end as if nothing had happened. If the command was, it is started again. The results must
+equal those of the undisturbed run, and nothing else may be left.
+"""
+
+import argparse
+import hashlib
+import json
+import os
+import random
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from distributed import Client, LocalCluster
+
+from kills import digest
+from mixpul import load
+from mixpul.cli._parts import LOG
+from mixpul.persistence import read_scores
+
+N_PARTS, N_ROWS = 30, 5000
+
+
+def make_inputs(folder: Path) -> None:
+    draw = np.random.default_rng(0)
+    (folder / "lake").mkdir()
+    for k in range(N_PARTS):
+        rows = pd.DataFrame(draw.normal(size=(N_ROWS, 6)), columns=list("abcdef"))
+        rows["id"] = np.arange(k * N_ROWS, (k + 1) * N_ROWS)
+        rows.to_parquet(folder / "lake" / f"{k:02}.parquet", index=False)
+    rows["label"] = (rows["a"] > 1) & (draw.random(N_ROWS) < 0.3)
+    rows[:1500].to_csv(folder / "table.csv", index=False)
+    words = ["fit", "table.csv", "--label", "label", "--id", "id", "--method", "bagging"]
+    subprocess.run(
+        [sys.executable, "-m", "mixpul", *words, "-o", "m.mixpul"], cwd=folder, check=True
+    )
+
+
+def list_commands(inputs: Path) -> dict[str, list[str]]:
+    table, few = str(inputs / "table.csv"), "candidates=trees,forest,kernel-narrow,logistic-0.1"
+    labels = ["--label", "label", "--id", "id"]
+    methods = ["--methods", "bagging,logistic,boosting", "--folds", "3"]
+    return {
+        "predict": ["predict", str(inputs / "m.mixpul"), str(inputs / "lake"), "-o", "scores/"],
+        "compare": ["compare", table, *labels, *methods, "-o", "methods"],
+        "fit": ["fit", table, *labels, "--set", few, "-o", "m.mixpul", "--force"],
+    }
+
+
+def start(words: list[str], folder: Path, scheduler: str, again: bool) -> subprocess.Popen:
+    more = ["--resume"] if again and words[0] == "predict" else []
+    command = [sys.executable, "-m", "mixpul", *words, *more, "--scheduler", scheduler]
+    return subprocess.Popen(command, cwd=folder, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
+
+
+def read_results(folder: Path) -> dict[str, str]:
+    """Return a digest of each file, of a model that of its scores, of a log that of its lines."""
+    found = {}
+    for path in sorted(folder.rglob("*")):
+        name = str(path.relative_to(folder))
+        if path.suffix == ".mixpul":
+            found[name] = hashlib.sha256(read_scores(path).tobytes()).hexdigest()
+            found[f"{name}, class"] = type(load(path)[-1]).__name__
+        elif path.name == LOG:
+            # Parts come in any order.
+            found[name] = " ".join(sorted(path.read_text().splitlines()))
+        elif path.is_file():
+            found[name] = digest(path, folder)
+    return found
+
+
+def kill_once(
+    words: list[str], undisturbed: tuple[dict[str, str], float], local: Any, draw: random.Random
+) -> tuple[str, list[str]]:
+    """Kill a worker or the command, let the command end; return the victim and what was wrong."""
+    expected, seconds = undisturbed
+    scheduler, wrong = local.scheduler_address, []
+    victim = draw.choice(["worker", "client"])
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        process = start(words, folder, scheduler, again=False)
+        time.sleep(draw.uniform(0.1, 1.0) * seconds)
+        if victim == "worker":
+            with Client(scheduler) as client:
+                os.kill(draw.choice(list(client.run(os.getpid).values())), signal.SIGKILL)
+        else:
+            process.kill()
+        said = process.communicate()[1].decode()
+        if victim == "worker" and process.returncode:
+            wrong.append(f"it ended with {process.returncode}: {said}")
+        if victim == "client":
+            process = start(words, folder, scheduler, again=True)
+            said = process.communicate()[1].decode()
+            if process.returncode:
+                wrong.append(f"the next run ended with {process.returncode}: {said}")
+        found = read_results(folder)
+    if set(found) != set(expected):
+        wrong.append(f"stray or missing files: {set(found) ^ set(expected)}")
+    wrong += [f"{k} differs" for k in expected if found.get(k, expected[k]) != expected[k]]
+    return victim, wrong
+
+
+def run_undisturbed(words: list[str], scheduler: str) -> tuple[dict[str, str], float]:
+    with tempfile.TemporaryDirectory() as name:
+        begun = time.monotonic()
+        process = start(words, Path(name), scheduler, again=False)
+        said = process.communicate()[1].decode()
+        if process.returncode:
+            sys.exit(f"{words[0]} fails undisturbed: {said}")
+        return read_results(Path(name)), time.monotonic() - begun
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--kills", type=int, default=10)
+    parser.add_argument("--commands", default="predict,compare,fit")
+    parser.add_argument("--seed", type=int, default=0)
+    args = parser.parse_args()
+    draw, counts, n_wrong = random.Random(args.seed), Counter[str](), 0
+    with (
+        tempfile.TemporaryDirectory() as name,
+        LocalCluster(
+            n_workers=2, threads_per_worker=1, dashboard_address=":0", silence_logs=100
+        ) as local,
+    ):
+        make_inputs(Path(name))
+        commands = list_commands(Path(name))
+        names, undisturbed = args.commands.split(","), {}
+        for k in range(args.kills):
+            command = names[k % len(names)]
+            if command not in undisturbed:
+                undisturbed[command] = run_undisturbed(commands[command], local.scheduler_address)
+            victim, wrong = kill_once(commands[command], undisturbed[command], local, draw)
+            counts[f"{command}, {victim}"] += 1
+            n_wrong += bool(wrong)
+            for sentence in wrong:
+                print(f"{command}, {victim} killed: {sentence}", flush=True)
+            print(f"{k + 1} kills, {n_wrong} wrong", file=sys.stderr, flush=True)
+    print(f"{args.kills} kills {json.dumps(counts)}: {n_wrong} wrong")
+    sys.exit(n_wrong > 0)
+
+
+if __name__ == "__main__":
+    main()
