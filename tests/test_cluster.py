@@ -140,7 +140,8 @@ def test_parquet_parts_that_differ_or_are_corrupt_are_named(model, lake, tmp_pat
 
 
 @pytest.mark.slow
-def test_a_worker_that_is_killed_loses_nothing(model, tmp_path, cluster):  # noqa: F811
+@pytest.mark.parametrize("victim", ["worker", "client"])
+def test_a_process_that_is_killed_loses_nothing(model, tmp_path, cluster, victim):  # noqa: F811
     folder = tmp_path / "lake"
     folder.mkdir()
     for k in range(24):
@@ -148,12 +149,18 @@ def test_a_worker_that_is_killed_loses_nothing(model, tmp_path, cluster):  # noq
     here, there = tmp_path / "here", tmp_path / "there"
     assert run("predict", model, folder, "-o", f"{here}/").code == 0
     words = ["predict", model, folder, "-o", f"{there}/", "--scheduler", cluster.scheduler_address]
-    process = subprocess.Popen([sys.executable, "-m", "mixpul", *map(str, words)])
+    command = [sys.executable, "-m", "mixpul", *map(str, words)]
+    process = subprocess.Popen(command)
     # In the middle: some parts are written, others are not.
     wait_until(lambda: len(list(there.glob("*.csv"))) >= 3)
-    with distributed.Client(cluster) as client:
-        killed = next(iter(client.run(os.getpid).values()))
-        os.kill(killed, signal.SIGKILL)
+    if victim == "worker":
+        with distributed.Client(cluster) as client:
+            os.kill(next(iter(client.run(os.getpid).values())), signal.SIGKILL)
+    else:
+        process.kill()
+        process.wait()
+        assert len(list(there.glob("*.csv"))) < 24
+        process = subprocess.Popen([*command, "--resume"])
     assert process.wait(timeout=1200) == 0
     assert read_files(there) == read_files(here)
     # Nothing twice: each part has one line in the log.
@@ -235,7 +242,7 @@ def test_a_large_table_is_sampled_part_by_part(table, tmp_path, cluster, monkeyp
 WITH_JOBS = {
     "auto": AutoPUClassifier(candidates=["trees", "logistic-0.1"], n_folds=2),
     "bagging": BaggingPUClassifier(n_estimators=10),
-    "bagging of others": BaggingPUClassifier(LogisticRegression(), n_estimators=4),
+    "bagging of others": BaggingPUClassifier(estimator=LogisticRegression(), n_estimators=4),
     "boosting": BoostingPUClassifier(n_estimators=4, n_trees=5),
     "mixpul, mined": MixPULClassifier(
         miner=NTCMiner(n_jobs=2), n_epochs=2, net=(8,), cross_fitting=2, batch_size=16
