@@ -6,7 +6,15 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Collected", "Piece", "hash_name", "hash_rows", "keep_smallest"]
+__all__ = [
+    "Collected",
+    "Piece",
+    "find_limit",
+    "hash_name",
+    "hash_rows",
+    "hold_smallest",
+    "keep_smallest",
+]
 
 # How many rows too many are held before they are thrown away: doing so costs a copy.
 SLACK = 1.25
@@ -77,6 +85,21 @@ class Collected:
             self.pieces = keep_smallest(self.pieces, self.max_rows)
             self.n_held = self.max_rows
             self.limit = max(piece.keys.max() for piece in self.pieces)
+
+
+def find_limit(pieces: list[Piece], n: int) -> np.uint64 | None:
+    """Return the largest key that is among the `n` smallest; None if there are fewer."""
+    if sum(len(piece.keys) for piece in pieces) < n:
+        return None
+    keys = np.concatenate([piece.keys for piece in pieces])
+    limit: np.uint64 = np.partition(keys, n - 1)[n - 1]
+    return limit
+
+
+def hold_smallest(pieces: list[Piece], n: int) -> list[Piece]:
+    """Return the `n` rows with the smallest keys, and perhaps some more that need no copy yet."""
+    n_held = sum(len(piece.keys) for piece in pieces)
+    return pieces if n_held <= SLACK * n else keep_smallest(pieces, n)
 
 
 def keep_smallest(pieces: list[Piece], n: int) -> list[Piece]:

@@ -18,7 +18,15 @@ from mixpul._util.errors import TableError
 from mixpul._util.progress import progress_bar
 from mixpul.tables._csv import CSVStyle
 from mixpul.tables._joining import join_pieces
-from mixpul.tables._pieces import Collected, Piece, hash_name, hash_rows, keep_smallest
+from mixpul.tables._pieces import (
+    Collected,
+    Piece,
+    find_limit,
+    hash_name,
+    hash_rows,
+    hold_smallest,
+    keep_smallest,
+)
 from mixpul.tables._reading import TYPED, stream_raw
 from mixpul.tables._spreading import map_parts
 from mixpul.tables._strata import Design, Kind, code_kinds, sort_kinds
@@ -67,7 +75,7 @@ class Sketch:
     Attributes
     ----------
     pieces : dict
-        Per kind of rows, by label, those with the smallest keys.
+        Per kind of rows, by label, those with the smallest keys; perhaps some more.
     counts : dict
         Per kind of rows how many there are.
     parts : dict
@@ -236,11 +244,8 @@ def merge_sketches(sketches: Iterable[Sketch], design: Design) -> Sketch:
 
 def find_limits(sketch: Sketch, design: Design) -> dict[Kind, np.uint64]:
     """Return per kind the largest key that counts, where so many rows are held already."""
-    return {
-        kind: max(piece.keys.max() for piece in pieces)
-        for kind, pieces in sketch.pieces.items()
-        if sum(len(piece.keys) for piece in pieces) >= design.max_rows
-    }
+    limits = {kind: find_limit(pieces, design.max_rows) for kind, pieces in sketch.pieces.items()}
+    return {kind: limit for kind, limit in limits.items() if limit is not None}
 
 
 def _merge(one: Sketch, other: Sketch, design: Design) -> Sketch:
@@ -255,7 +260,7 @@ def _merge(one: Sketch, other: Sketch, design: Design) -> Sketch:
     kinds = dict.fromkeys([*one.counts, *other.counts])
     return Sketch(
         pieces={
-            kind: keep_smallest(
+            kind: hold_smallest(
                 [*one.pieces.get(kind, ()), *other.pieces.get(kind, ())], design.max_rows
             )
             for kind in kinds
