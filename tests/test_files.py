@@ -108,7 +108,9 @@ OF_A_RUN = {"seconds": 1.0, "finished": "2026-01-01T00:00:00+00:00", "made_with"
 # What opens files to write by itself, and why.
 OTHER_WRITERS = {
     "cli/_parts.py": "a log, to which lines are added; see the tests of parts",
+    "cli/_ranks.py": "the system's empty device",
     "cli/_streams.py": "the system's empty device",
+    "persistence/contents.py": "a temporary file",
 }
 # By the name of the file: whoever writes it.
 WRITERS = {

@@ -121,7 +121,7 @@ def test_the_same_command_draws_the_same_rows_and_replaces_nothing(work, queue, 
     assert run(*again, tmp_path / "queue.csv").code == 0
     assert (tmp_path / "queue.csv").read_bytes() == queue.read_bytes()
     result = run(*again, queue)
-    assert (result.code, "--force" in result.err) == (1, True)
+    assert (result.code, "--force" in result.err) == (2, True)
 
 
 def test_the_hash_of_a_row_is_the_same_however_it_was_read(work, queue):
@@ -160,7 +160,7 @@ def test_another_table_is_refused_unless_its_rows_are_unseen(work, tmp_path):
     assert json.loads(found.out)["rows"] == 400
     result = run("review", work / "model.mixpul", work / "leads.csv", "--unseen", "-o", out,
                  "--force")  # fmt: skip
-    assert (result.code, "this very table" in result.err) == (1, True)
+    assert (result.code, "this very table" in result.err) == (2, True)
 
 
 def test_a_model_without_scores_of_its_rows_says_so(work, tmp_path):
@@ -300,22 +300,22 @@ def test_files_that_share_rows_must_agree(work, answered, tmp_path):
     rows[0]["verdict"] = "unsure"
     other = write(tmp_path / "other.csv", rows)
     result = run("audit", work / "model.mixpul", answered, other)
-    assert (result.code, "agree on one answer" in result.err) == (1, True)
+    assert (result.code, "agree on one answer" in result.err) == (2, True)
 
 
 def test_the_same_queue_twice_and_that_of_another_model_are_refused(work, answered, tmp_path):
     shutil.copy(answered, tmp_path / "copy.csv")
     result = run("audit", work / "model.mixpul", answered, tmp_path / "copy.csv")
-    assert (result.code, "would count twice" in result.err) == (1, True)
+    assert (result.code, "would count twice" in result.err) == (2, True)
     info = persistence.describe(work / "model.mixpul")["info"]
     save(load(work / "model.mixpul"), tmp_path / "other.mixpul", info=info)
     result = run("audit", tmp_path / "other.mixpul", answered)
-    assert (result.code, "drawn for another model" in result.err) == (1, True)
+    assert (result.code, "drawn for another model" in result.err) == (2, True)
     (tmp_path / "page.html").write_text("<!DOCTYPE html>")
     result = run("audit", work / "model.mixpul", tmp_path / "page.html")
-    assert (result.code, "is a page" in result.err) == (1, True)
+    assert (result.code, "is a page" in result.err) == (2, True)
     result = run("audit", work / "model.mixpul", tmp_path / "absent.csv")
-    assert (result.code, "There is no queue" in result.err) == (1, True)
+    assert (result.code, "There is no queue" in result.err) == (2, True)
 
 
 # -- Label Studio ---------------------------------------------------------------------------
@@ -344,7 +344,7 @@ def test_tasks_go_to_label_studio_and_come_back(work, answered, tmp_path):
     tasks[0]["annotations"].append(second)
     out.write_text(json.dumps(tasks))
     result = run("audit", work / "model.mixpul", out)
-    assert (result.code, "task 1 has several answers" in result.err) == (1, True)
+    assert (result.code, "task 1 has several answers" in result.err) == (2, True)
 
 
 # -- pages ----------------------------------------------------------------------------------

@@ -32,8 +32,6 @@ GONE = "The Dask scheduler is gone; start it again, and run the command again."
 class ClusterError(MixpulError):
     """A Dask cluster that does not answer, or that cannot do the work."""
 
-    exit_code = 2
-
 
 @contextmanager
 def connect(scheduler: str) -> Iterator[Any]:
