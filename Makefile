@@ -37,8 +37,9 @@ test-spark: $(STAMP)  ## scoring on Spark and Ray; installs both (500 MB), and n
 	PIP_CONSTRAINT=constraints.txt $(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev,ray,spark]'
 	$(BIN)/python -m pytest -m spark tests
 
-fuzz: $(STAMP)  ## damaged and forged files through all that reads them back, for about an hour
+fuzz: $(STAMP)  ## damaged and forged model files, strange tables, broken images, for about an hour
 	$(BIN)/python tests/fuzz_files.py
+	$(BIN)/python tests/fuzz_tables.py
 
 docs: $(STAMP)  ## the site, with its examples run and its links checked: build/docs/html/index.html
 	$(BIN)/python docs/build_site.py build/docs

@@ -29,7 +29,13 @@ from PIL import Image
 from mixpul import assess, cli, images, pages, persistence, tables  # noqa: F401
 from mixpul.paper import reproduce  # noqa: F401
 
-TREES = ["--method", "bagging", "--set", "n_estimators=20"]
+TREES = ["--method", "bagging", "--set", "n_estimators=3"]
+N_ROWS = 150
+# What takes longer is killed less often.
+TURNS = (
+    *("fit", "predict", "review", "audit", "compare", "fit", "predict", "review", "audit"),
+    *("fit-images", "fit", "predict", "compare", "review", "audit", "fit", "predict", "reproduce"),
+)
 PNG = {"positive": 12, "unlabeled": 30}
 # What tells of the time that a run took is not compared.
 TIMES = ("seconds", "finished", "fit_seconds", "predict_seconds")
@@ -46,6 +52,7 @@ def list_commands(inputs: Path) -> dict[str, Command]:
     table, model = str(inputs / "table.csv"), str(inputs / "model.mixpul")
     fit = ["fit", table, "--label", "label", *TREES]
     image = ["fit-images", str(inputs / "positive"), str(inputs / "unlabeled"), "--size", "8"]
+    image += ["--features", "none"]
     image += [w for s in ("n_epochs=1", "cross_fitting=2", "batch_size=8") for w in ("--set", s)]
     compare = ["compare", table, "--label", "label", "--folds", "2"]
     only = "dataset=titanic,method=class means,method=logistic regression"
@@ -55,7 +62,7 @@ def list_commands(inputs: Path) -> dict[str, Command]:
             [*image, "-o", "{out}/m.mixpul", "--report", "{out}/m.html", "--force"]
         ),
         "compare": Command(
-            [*compare, "--methods", "bagging,logistic,wsvm", "-o", "{out}/methods"],
+            [*compare, "--methods", "logistic,pnu", "-o", "{out}/methods"],
             goes_on=True,
         ),
         "predict": Command(["predict", model, table, "-o", "{out}/scores.csv", "--force"]),
@@ -84,9 +91,9 @@ def list_commands(inputs: Path) -> dict[str, Command]:
 def make_inputs(folder: Path) -> None:
     """Write a table, folders of images, a model of the table and an answered queue."""
     draw = np.random.default_rng(0)
-    truth = draw.random(400) < 0.4
-    X = draw.normal(size=(400, 3)) + 2 * truth[:, None]
-    label = truth & (draw.random(400) < 0.5)
+    truth = draw.random(N_ROWS) < 0.4
+    X = draw.normal(size=(N_ROWS, 3)) + 2 * truth[:, None]
+    label = truth & (draw.random(N_ROWS) < 0.5)
     lines = [
         "a,b,c,label",
         *(f"{','.join(map(str, row))},{int(s)}" for row, s in zip(X, label, strict=True)),
@@ -237,10 +244,10 @@ def main() -> None:
     try:
         make_inputs(inputs)
         commands = list_commands(inputs)
-        names = list(commands) if args.commands == "all" else args.commands.split(",")
-        undisturbed, counts = {}, dict.fromkeys(names, 0)
+        turns = TURNS if args.commands == "all" else args.commands.split(",")
+        undisturbed, counts = {}, dict.fromkeys(turns, 0)
         for k in range(args.kills):
-            name = names[k % len(names)]
+            name = turns[k % len(turns)]
             if name not in undisturbed:
                 undisturbed[name] = run_undisturbed(commands[name])
             wrong = kill_once(commands[name], *undisturbed[name], draw)

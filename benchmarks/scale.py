@@ -36,8 +36,19 @@ ROWS_PER_PART, N_COLUMNS = 1_000_000, 30
 ROWS, COLUMNS, ROWS_OF_COLUMNS = (10_000, 100_000, 1_000_000), (10, 100), 100_000
 FITS = ("fit-logistic", "fit")
 # Endings of the model files, one of which a step takes.
-NEEDED = {"distill": ("", ".logistic"), "predict": ("",), "predict-distilled": (".small",)}
-LIMITS = {"fit": 2000, "fit-logistic": 2000, "predict": 1000, "predict-distilled": 1000}
+NEEDED = {
+    "distill": ("", ".logistic"),
+    "predict": ("",),
+    "predict-logistic": (".logistic",),
+    "predict-distilled": (".small",),
+}
+LIMITS = {
+    "fit": 2000,
+    "fit-logistic": 2000,
+    "predict": 1000,
+    "predict-logistic": 1000,
+    "predict-distilled": 1000,
+}
 
 
 # -- the table ------------------------------------------------------------------------------
@@ -97,6 +108,10 @@ def predict(lake: str, model: str) -> None:
     shutil.rmtree(f"{lake}.scores")
 
 
+def predict_logistic(lake: str, model: str) -> None:
+    predict(lake, f"{model}.logistic")
+
+
 def predict_distilled(lake: str, model: str) -> None:
     predict(lake, f"{model}.small")
 
@@ -113,6 +128,7 @@ STEPS: dict[str, Callable[[str, str], None]] = {
     "fit-logistic": fit_logistic,
     "fit": fit,
     "distill": distill,
+    "predict-logistic": predict_logistic,
     "predict-distilled": predict_distilled,
     "predict": predict,
 }

@@ -1,6 +1,6 @@
 """How often `mixpul fit` notices labels that favour some positives, and what the remedies do.
 
-    python benchmarks/scar.py --data FOLDER [--seeds 8] [--first 8] [--show]
+    python benchmarks/scar.py --data FOLDER [--seeds 8] [--first 8] [--check | --show]
 
 Positives of the messy, the development and the bundled tables are labeled at random, and in every
 second pair of seeds also 10 and 3 times as often on one side of a column (another one for each
@@ -13,7 +13,8 @@ those of a portfolio of one logistic regression, which is fast.
 
 Settings were chosen with seeds from 1000 on, and the limit of 3 to 1 after a look at the seeds 0 to
 7. Results are in benchmarks/results/scar.jsonl, one line for each draw; a run that was stopped goes
-on where it stopped.
+on where it stopped. `--check` runs the check again on all draws that are there, and keeps what was
+measured of the remedies, which do not depend on it.
 """
 
 import argparse
@@ -23,7 +24,7 @@ import zlib
 from collections import defaultdict
 from itertools import product
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from sklearn.base import clone
@@ -33,7 +34,7 @@ import messy
 from mixpul import AutoPUClassifier, BaggingPUClassifier, LogisticPUClassifier, __version__
 from mixpul.assess.checks.label_odds import compare_sides
 from mixpul.assess.importance import score_shuffled
-from mixpul.assess.out_of_fold import cross_validate, score_out_of_fold
+from mixpul.assess.out_of_fold import OutOfFold, cross_validate, score_out_of_fold
 from mixpul.priors import dedpul, find_subtypes, prior_by_subtype, propensity_weights
 from mixpul.tables import TableInput
 
@@ -54,9 +55,14 @@ def main() -> None:
     parser.add_argument("--first", type=int, default=8, help="the first seed")
     parser.add_argument("--results", type=Path, default=RESULTS)
     parser.add_argument("--show", action="store_true", help="show what is there, and run nothing")
+    parser.add_argument(
+        "--check", action="store_true", help="run the check again, on what is there"
+    )
     arguments = parser.parse_args()
     done = read(arguments.results)
-    if not arguments.show:
+    if arguments.check:
+        done = check_again(done, arguments.data, arguments.results)
+    elif not arguments.show:
         keys = {(one["table"], one["favour"], one["seed"]) for one in done}
         seeds = range(arguments.first, arguments.first + arguments.seeds)
         for favour, seed, name in product(FAVOURS, seeds, TABLES):
@@ -73,8 +79,48 @@ def read(path: Path) -> list[dict[str, Any]]:
     return [json.loads(line) for line in path.read_text().splitlines()] if path.exists() else []
 
 
+def check_again(
+    done: list[dict[str, Any]], folder: Path | None, results: Path
+) -> list[dict[str, Any]]:
+    """Run the check on the same draws; a run that was stopped goes on where it stopped."""
+    partial = results.with_suffix(".again")
+    again = read(partial)
+    with partial.open("a") as file:
+        for one in done[len(again) :]:
+            draw = draw_labels(one["table"], one["favour"], one["seed"], folder)
+            again.append(one | {"version": __version__} | run_check(draw)[0])
+            print(json.dumps(again[-1]), file=file, flush=True)
+    partial.replace(results)
+    return again
+
+
+class Draw(NamedTuple):
+    """A table with labels."""
+
+    table: TableInput
+    rows: np.ndarray
+    truth: np.ndarray
+    labeled: np.ndarray
+    column: str | None
+    side: np.ndarray | None
+    seed: int
+    random: np.random.Generator
+
+
 def perform(name: str, favour: int, seed: int, folder: Path | None) -> dict[str, Any]:
     """Draw labels, run the check, and measure the remedies where labels are biased."""
+    draw = draw_labels(name, favour, seed, folder)
+    checked, fitted = run_check(draw)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        remedies = measure_remedies(draw, fitted) if favour > 1 else {}
+    n_labeled = int(draw.labeled.sum())
+    about = {"table": name, "favour": favour, "seed": seed, "labeled": n_labeled}
+    return about | {"column": draw.column, "version": __version__} | checked | remedies
+
+
+def draw_labels(name: str, favour: int, seed: int, folder: Path | None) -> Draw:
+    """Label some positives, perhaps more often on one side of a column."""
     frame, truth = messy.load_table(name, folder)
     table = TableInput()
     rows = table.fit_transform(frame)
@@ -82,23 +128,22 @@ def perform(name: str, favour: int, seed: int, folder: Path | None) -> dict[str,
     n_labeled = min(LABELED[seed % 2], int(0.4 * truth.sum()))
     column, side, weight = choose_column(table, rows, truth, favour, random)
     labeled = messy.label_some(truth, n_labeled, random, weight)
+    return Draw(table, rows, truth, labeled, column, side, seed, random)
+
+
+def run_check(draw: Draw) -> tuple[dict[str, Any], OutOfFold]:
+    """Return the columns that are named, and those that a lower limit would name."""
+    table, rows, labeled, seed = draw.table, draw.rows, draw.labeled, draw.seed
     classifier = AutoPUClassifier(candidates=["logistic-0.1"], random_state=seed)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         classifier.fit(rows, labeled)
         fitted = score_out_of_fold(classifier, rows, labeled, 5, seed, 0)
-        shuffled = score_shuffled(table, rows, labeled, fitted, random, lambda record: None)
+        shuffled = score_shuffled(table, rows, labeled, fitted, draw.random, lambda record: None)
         splits = compare_sides(table, shuffled)
-        remedies = measure_remedies(rows, truth, labeled, side, fitted, seed) if favour > 1 else {}
     named = sorted({split.column for split in splits if split.is_uneven})
-    # What other limits than ours would have named.
     limits = {split.column: round(split.least, 2) for split in splits if split.least > 2}
-    about = {"table": name, "favour": favour, "seed": seed, "labeled": n_labeled}
-    return (
-        about
-        | {"column": column, "named": named, "limits": limits, "version": __version__}
-        | remedies
-    )
+    return {"named": named, "limits": limits}, fitted
 
 
 def choose_column(
@@ -121,15 +166,9 @@ def choose_column(
     return column, upper, np.where(favoured, favour, 1.0)
 
 
-def measure_remedies(
-    rows: np.ndarray,
-    truth: np.ndarray,
-    labeled: np.ndarray,
-    side: np.ndarray,
-    fitted: Any,
-    seed: int,
-) -> dict[str, Any]:
+def measure_remedies(draw: Draw, fitted: OutOfFold) -> dict[str, Any]:
     """Return priors and AUCs, plain and by subtype; None where a subtype has too few labels."""
+    rows, truth, labeled, seed = draw.rows, draw.truth, draw.labeled, draw.seed
     scores = fitted.scores.astype(np.float64)
     found: dict[str, Any] = {
         "prior": float(truth[~labeled].mean()),
@@ -140,8 +179,8 @@ def measure_remedies(
         "auc_weighted": None,
     }
     try:
-        found["by_side"], parts = prior_by_subtype(scores, labeled, side)
-        weights = propensity_weights(labeled, side, parts)
+        found["by_side"], parts = prior_by_subtype(scores, labeled, draw.side)
+        weights = propensity_weights(labeled, draw.side, parts)
         found["auc_weighted"] = score_methods(rows, truth, labeled, weights, fitted.folds, seed)
         clusters = find_subtypes(rows, labeled, 3, random_state=seed)
         found["by_cluster"], _ = prior_by_subtype(scores, labeled, clusters)

@@ -13,11 +13,17 @@ import re
 import resource
 import sys
 import time
+import traceback
 import warnings
 from pathlib import Path
 
+# Imported before memory is limited: what a library takes for itself is not asked for by a file.
 import numpy as np
+import pandas as pd  # noqa: F401
+import pyarrow as pa  # noqa: F401
 
+import mixpul.assess
+import mixpul.tables  # noqa: F401
 from hostile_files import list_kinds, make_rows
 from hostile_others import OTHERS
 from mixpul import load
@@ -86,31 +92,35 @@ def read_model(path, kind, expected, is_forged):
     return ("other" if is_forged else "silently different"), ""
 
 
-def handle(task):
+def read_back(task):
+    """Read a model file, or another file that a later command reads back."""
+    if task["what"] in OTHERS:
+        return OTHERS[task["what"]].read(Path(task["path"]))
+    expected = np.load(task["expected"])
+    return read_model(Path(task["path"]), task["kind"], expected, task["what"] == "forged")
+
+
+def handle(task, do):
     """Do one task; whatever is raised that is not ours is `foreign`."""
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            if task["what"] in OTHERS:
-                return OTHERS[task["what"]].read(Path(task["path"]))
-            expected = np.load(task["expected"])
-            return read_model(Path(task["path"]), task["kind"], expected, task["what"] == "forged")
+            return do(task)
     except Exception as error:
-        import traceback
-
         where = traceback.extract_tb(error.__traceback__)[-1]
         return "foreign", f"{type(error).__name__}: {error} ({where.filename}:{where.lineno})"
 
 
-def main():
-    """Answer tasks until there are none."""
+def answer_tasks(do):
+    """Answer tasks until there are none; `do` returns a word and a detail for each."""
     out = os.fdopen(os.dup(1), "w")
     # Whatever is printed elsewhere is no answer.
     os.dup2(2, 1)
     limit_memory()
+    print("ready", file=out, flush=True)
     for line in sys.stdin:
         start = time.monotonic()
-        word, detail = handle(json.loads(line))
+        word, detail = handle(json.loads(line), do)
         # Well below the limit after which the parent takes it for a hang.
         seconds = round(time.monotonic() - start, 1)
         peak = read_peak() // 1024
@@ -122,4 +132,4 @@ def main():
 
 
 if __name__ == "__main__":
-    main()
+    answer_tasks(read_back)

@@ -139,9 +139,9 @@ def test_two_groups_with_the_same_option_are_refused():
 # -- exit codes -----------------------------------------------------------------------------
 
 
-def test_bad_input_is_one_sentence_and_exit_code_one():
+def test_bad_input_is_one_sentence_and_exit_code_two():
     result = typed("demo", "--c", "2")
-    assert result.returncode == 1
+    assert result.returncode == 2
     assert result.stdout == ""
     assert_one_sentence(result.stderr)
     assert re.search(r"c must be .* got 2\.0", result.stderr)
@@ -177,7 +177,7 @@ def test_a_folder_that_cannot_be_made_is_reported_before_any_work(
     out = tmp_path / "file" / "folder" if what == "in a file" else tmp_path / "file"
     monkeypatch.setattr(rivals, "judge", lambda *args: pytest.fail("the work began"))
     code, _, errors = called("demo", "--out", out)
-    assert code == 1
+    assert code == 2
     assert_one_sentence(errors)
     assert str(out) in errors
 
@@ -196,7 +196,7 @@ def test_an_error_that_a_user_can_do_something_about_is_one_sentence(called, mon
 
     monkeypatch.setattr(rivals, "load_mails", fail)
     code, _, errors = called("demo")
-    assert code == 1
+    assert code == 2
     assert_one_sentence(errors)
 
 

@@ -20,8 +20,11 @@ from mixpul import (
     save,
 )
 from mixpul._util.errors import MixpulError
+from mixpul.assess import assess
 from mixpul.cli import app
+from mixpul.deploy import make_card
 from mixpul.methods._student import make_rows, score_by_student
+from mixpul.pages.texts import explain_agreement
 
 QUICK = ["trees", "logistic-0.1"]
 
@@ -109,6 +112,18 @@ def test_a_portfolio_can_be_distilled(table, tmp_path, monkeypatch):
     save(plain, tmp_path / "large.mixpul")
     sizes = [(tmp_path / f"{name}.mixpul").stat().st_size for name in ("small", "large")]
     assert sizes[0] < sizes[1] / 3
+    said = explain_agreement(model.agreement_)
+    assert f"## What one network has lost\n\n{said}" in make_card(tmp_path / "small.mixpul")
+    assert "What one network has lost" not in make_card(tmp_path / "large.mixpul")
+
+
+def test_the_report_says_what_was_lost(table, monkeypatch):
+    monkeypatch.setattr("mixpul.methods.auto.N_STEPS", 20)
+    X, s, *_ = table
+    model = AutoPUClassifier(candidates=["logistic-0.1"], distill=True, random_state=0)
+    found = assess(model, X[:500], s[:500])
+    assert found.agreement == found.model[-1].agreement_
+    assert f'<p id="what-was-lost">{explain_agreement(found.agreement)}</p>' in found.to_html()
 
 
 def test_probabilities_go_on_with_the_network(table, tmp_path):

@@ -17,9 +17,10 @@ from typer.testing import CliRunner
 
 from browser import contrast
 from mixpul import MixPULClassifier, cli, load, save
+from mixpul._names import IMAGE_METHODS
 from mixpul.assess import assess
 from mixpul.assess.models import choose_image_classifier
-from mixpul.cli.options import ImageMethod, ImageNet
+from mixpul.cli.options import ImageNet
 from mixpul.images import Skipped, label_images, make_thumbnails, read_images, stream_images
 from mixpul.images.defaults import SETTINGS_BY_METHOD, count_image_epochs
 from mixpul.images.reading import LEAST_SIZE
@@ -33,8 +34,10 @@ from test_table_cli import run, typed
 
 Image = pytest.importorskip("PIL.Image", reason="Pillow is not installed")
 
-SETTINGS = [word for one in ("n_epochs=2", "cross_fitting=2", "batch_size=16") for word in
-            ("--set", one)]  # fmt: skip
+# Networks that are trained here; tests/test_image_features.py has the others.
+NETWORK = ["--features", "none"]
+SETTINGS = NETWORK + [word for one in ("n_epochs=2", "cross_fitting=2", "batch_size=16")
+                      for word in ("--set", one)]  # fmt: skip
 
 
 def picture(colour=(200, 30, 30), size=(12, 12), mode="RGB"):
@@ -420,7 +423,7 @@ def test_methods_for_pictures_are_named_and_others_refused():
     pixels = np.zeros((10, 3, 8, 8), dtype=np.uint8)
     with pytest.raises(ValueError, match=r"one of mixpul, nnpu, upu, vpu, or .*; got 'wsvm'"):
         assess("wsvm", pixels, np.arange(10) < 5)
-    assert [method.value for method in ImageMethod] == list(SETTINGS_BY_METHOD)
+    assert list(IMAGE_METHODS) == list(SETTINGS_BY_METHOD)
     assert {net.value for net in ImageNet} < set(NETS)
 
 
@@ -545,7 +548,7 @@ def test_the_model_is_there_if_its_assessment_or_its_page_fails(work, tmp_path, 
         with monkeypatch.context() as patch:
             patch.setattr(what, fail)
             result = fit(work, tmp_path / name, "--report", tmp_path / f"{name}.html")
-        assert result.code == 1
+        assert result.code == 2
         assert result.err.endswith("mixpul: no luck\n")
         assert not (tmp_path / f"{name}.html").exists()
     assert describe(tmp_path / "bare")["info"].keys() == {"pictures", "fingerprint", "seed"}
@@ -670,8 +673,8 @@ def test_folders_to_learn_from_are_refused_in_one_sentence(work, bad, positive, 
     known = {"known": work / "known", "unlabeled": work / "unlabeled"}
     known["../known/../known"] = work / "known" / ".." / "known"
     folders = [known.get(name, bad / name) for name in (positive, unlabeled)]
-    result = run("fit-images", *folders, "-o", bad / "model")
-    assert result.code == 1
+    result = run("fit-images", *folders, *NETWORK, "-o", bad / "model")
+    assert result.code == 2
     assert_one_sentence(result.err)
     assert re.search(words, result.err)
     assert not (bad / "model").exists()
@@ -680,7 +683,7 @@ def test_folders_to_learn_from_are_refused_in_one_sentence(work, bad, positive, 
 @pytest.mark.parametrize("name", ["bare", "broken", "file", "nowhere"])
 def test_a_folder_to_score_is_refused_in_one_sentence(work, bad, name):
     result = run("predict-images", work / "model.mixpul", bad / name, "-o", bad / "scores.csv")
-    assert result.code == 1
+    assert result.code == 2
     assert_one_sentence(result.err)
     assert not (bad / "scores.csv").exists()
 
@@ -690,7 +693,7 @@ def test_an_output_that_exists_is_refused_before_any_work(work, tmp_path, which,
     (tmp_path / "there").write_text("mine")
     monkeypatch.setattr("mixpul.images.label_images", None)
     result = fit(work, tmp_path / "model", which, tmp_path / "there")
-    assert result.code == 1
+    assert result.code == 2
     assert_one_sentence(result.err)
     assert "exists; pass --force" in result.err
     assert (tmp_path / "there").read_text() == "mine"
@@ -701,7 +704,7 @@ def test_scores_that_exist_are_replaced_with_force_only(work, tmp_path):
     out.write_text("mine")
     words = ["predict-images", work / "model.mixpul", work / "new", "-o", out]
     refused = run(*words)
-    assert (refused.code, out.read_text()) == (1, "mine")
+    assert (refused.code, out.read_text()) == (2, "mine")
     assert_one_sentence(refused.err)
     assert run(*words, "--force").code == 0
     assert len(read_table(out)) == 25
@@ -746,7 +749,7 @@ def test_models_of_tables_and_of_pictures_are_told_apart(work, tmp_path):
     ):
         out = [] if command == "evaluate" else ["-o", tmp_path / "scores.csv"]
         result = run(command, model, source, *out)
-        assert result.code == 1
+        assert result.code == 2
         assert_one_sentence(result.err)
         assert way_out in result.err
 
@@ -754,7 +757,7 @@ def test_models_of_tables_and_of_pictures_are_told_apart(work, tmp_path):
 def test_a_model_of_plain_numbers_is_refused(work, tmp_path, pu, quick):
     save(quick().fit(pu.X, pu.y), tmp_path / "m")
     result = run("predict-images", tmp_path / "m", work / "new", "-o", tmp_path / "s.csv")
-    assert result.code == 1
+    assert result.code == 2
     assert_one_sentence(result.err)
     assert "fit one with `mixpul fit-images`" in result.err
 
@@ -763,10 +766,10 @@ def test_without_pillow_the_way_to_get_it_is_named(work, tmp_path):
     (tmp_path / "PIL.py").write_text("raise ImportError('blocked')")
     path = os.pathsep.join([str(tmp_path), os.environ.get("PYTHONPATH", "")])
     done = typed(
-        "fit-images", work / "known", work / "unlabeled", "-o", tmp_path / "m",
+        "fit-images", work / "known", work / "unlabeled", *NETWORK, "-o", tmp_path / "m",
         env=os.environ | {"PYTHONPATH": path},
     )  # fmt: skip
-    assert done.returncode == 1
+    assert done.returncode == 2
     assert_one_sentence(done.stderr.decode())
     assert 'pip install "mixpul[images]"' in done.stderr.decode()
 
@@ -833,7 +836,9 @@ def test_in_a_browser_the_pictures_are_there_and_nothing_sticks_out(work, browse
     assert browser.overflow() <= 0
     assert browser.complaints() == []
     assert [address for address in browser.loaded() if not address.startswith("data:")] == []
-    widths = browser.run("[...document.querySelectorAll('.tiles img')].map(i => i.naturalWidth)")
+    widths = browser.run(
+        "[...document.querySelectorAll('#top img, #bottom img')].map(i => i.naturalWidth)"
+    )
     assert widths == [64] * 48
     boxes = browser.run(
         "[...document.querySelectorAll('.tiles img')].map(i => i.getBoundingClientRect())"

@@ -15,6 +15,7 @@ from sklearn.preprocessing import StandardScaler
 from mixpul import (
     AutoPUClassifier,
     BaggingPUClassifier,
+    BoostingPUClassifier,
     LogisticPUClassifier,
     MixPULClassifier,
     NNPUClassifier,
@@ -29,7 +30,7 @@ from mixpul.assess import assess, compare
 from mixpul.base import NeuralPUClassifier
 from mixpul.losses import pn_risk
 from mixpul.methods._kernel.solvers import ramp_cccp, ramp_risk, upu_convex, upu_squared
-from mixpul.methods._verified import share_verified, weigh_sides
+from mixpul.methods._verified import share_verified, weigh_by_score, weigh_sides
 from mixpul.methods.neural import Member
 from mixpul.methods.neural.negatives import MinedNegatives
 from mixpul.metrics import pu_auc_score
@@ -77,6 +78,50 @@ def test_weights_of_both_sides_by_hand():
     np.testing.assert_allclose(weigh_sides(is_positive, is_negative), expected)
     none = np.zeros(10, dtype=bool)
     np.testing.assert_allclose(weigh_sides(is_positive, none), [5 / 4] * 4 + [5 / 6] * 6)
+
+
+def draw_scores_of_checked_rows(n_verified, seed=0):
+    """Normal scores; rows are checked the more often the higher they score."""
+    random = np.random.default_rng(seed)
+    scores = random.normal(size=3000)
+    is_positive = np.arange(3000) < 60
+    odds = np.exp(scores) * ~is_positive
+    rows = random.choice(3000, n_verified, replace=False, p=odds / odds.sum())
+    return scores, is_positive, np.isin(np.arange(3000), rows)
+
+
+def test_weights_make_checked_rows_lie_as_unlabeled_ones():
+    scores, is_positive, is_negative = draw_scores_of_checked_rows(300)
+    weights = weigh_by_score(scores, is_positive, is_negative)
+    assert scores[is_negative].mean() > 0.7
+    assert abs(np.average(scores[is_negative], weights=weights[is_negative])) < 0.2
+    assert weights[is_negative].mean() == pytest.approx(1)
+    assert (weights[~is_negative] == 1).all()
+
+
+def test_weights_of_one_or_of_equal_rows_are_even():
+    scores, is_positive, is_negative = draw_scores_of_checked_rows(1)
+    assert weigh_by_score(scores, is_positive, is_negative)[is_negative] == 1
+    _, is_positive, is_negative = draw_scores_of_checked_rows(30)
+    np.testing.assert_allclose(weigh_by_score(np.zeros(3000), is_positive, is_negative), 1)
+
+
+@pytest.mark.parametrize(
+    "model",
+    [BaggingPUClassifier(n_estimators=60), BoostingPUClassifier(), LogisticPUClassifier(C=1)],
+)
+def test_negatives_found_among_the_highest_scores_do_not_turn_the_ranking_around(model):
+    # Ten kinds of rows; the share of positives rises with the kind. All that were checked are of
+    # the two highest kinds: counted like a random draw, these would sink below the others.
+    random = np.random.default_rng(0)
+    kind = random.integers(10, size=2000)
+    truth = random.random(2000) < kind / 12
+    X = np.column_stack([kind, random.normal(size=2000)]).astype(float)
+    y = np.isin(np.arange(2000), random.choice(np.flatnonzero(truth), 100, replace=False))
+    found = np.flatnonzero(~truth & (kind >= 8))[:60]
+    model.set_params(random_state=0).fit(X, y, negative=np.isin(np.arange(2000), found))
+    scores = model.decision_function(np.column_stack([np.arange(10), np.zeros(10)]))
+    assert scores[8:].min() > scores[:5].max()
 
 
 RNG = np.random.default_rng(0)

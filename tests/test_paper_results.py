@@ -343,14 +343,33 @@ def test_every_table_and_figure_is_there(browser, page):
     for name, count in {
         "uci": 7,
         "prior-error": 3,
-        "mixup-ablation": 2,
-        "margin-ablation": 2,
+        "mixup-ablation": 4,
+        "margin-ablation": 4,
     }.items():
         assert browser.run(charts_of.format(name)) == count
-    assert browser.run("document.querySelectorAll('#margin-ablation .dashed').length") == 2
+    assert browser.run("document.querySelectorAll('#margin-ablation .dashed').length") == 4
+    # A band for each line that has several runs; of nine estimates only for the true prior.
+    bands = "document.querySelectorAll('#figure-{} .band').length"
+    counts = {"uci": 7 * 2 + 3, "prior-error": 3, "mixup-ablation": 4 * 2}
+    assert {name: browser.run(bands.format(name)) for name in counts} == counts
     (ethn,) = browser.texts('table[data-dataset="ethn"] caption')
     assert "data not available" in ethn
     assert any("CIFAR-10" in text for text in browser.texts("#missing li"))
+
+
+def test_the_claims_come_first_and_each_has_a_verdict(browser, page):
+    browser.open(page)
+    assert browser.run("document.querySelector('main section').id") == "claims"
+    verdicts = set(browser.texts("#claims tbody td strong"))
+    assert verdicts <= {"holds here", "does not hold here", "undecided", "not run"}
+    assert len(browser.texts("#claims tbody")) == 10
+    assert "no results yet; mixpul reproduce cifar10" in " ".join(browser.texts("#claims td"))
+
+
+def test_on_a_phone_claims_are_not_scrolled(browser, page):
+    browser.open(page, 400)
+    region = "document.querySelector('#claims .scroll')"
+    assert browser.run(f"{region}.scrollWidth - {region}.clientWidth") <= 0
 
 
 def test_links_of_the_contents_lead_somewhere(browser, page):

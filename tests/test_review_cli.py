@@ -146,7 +146,7 @@ def test_a_spreadsheet_may_round_and_reorder_but_not_change():
 def test_another_table_is_refused_unless_its_rows_are_unseen(work, tmp_path):
     out = tmp_path / "queue.csv"
     result = run("review", work / "model.mixpul", work / "new.csv", "-o", out)
-    assert result.code == 1
+    assert result.code == 2
     assert "not the table that the model was fitted on" in result.err
     assert_one_sentence(result.err)
     result = run("review", work / "model.mixpul", work / "new.csv", "--unseen", "-n", 30, "-o", out)
@@ -168,7 +168,7 @@ def test_a_model_without_scores_of_its_rows_says_so(work, tmp_path):
     info = persistence.describe(work / "model.mixpul")["info"]
     save(model, tmp_path / "old.mixpul", info=info)
     result = run("review", tmp_path / "old.mixpul", work / "leads.csv", "-o", tmp_path / "q.csv")
-    assert result.code == 1
+    assert result.code == 2
     assert "fit it again" in result.err
     assert_one_sentence(result.err)
 
@@ -290,7 +290,7 @@ def test_what_an_audit_refuses(work, answered, tmp_path, change, words):
     rows = read(answered)
     change(rows)
     result = run("audit", work / "model.mixpul", write(tmp_path / "bad.csv", rows))
-    assert result.code == 1
+    assert result.code == 2
     assert words in result.err
     assert_one_sentence(result.err)
 

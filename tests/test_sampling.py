@@ -185,6 +185,9 @@ def test_kinds_of_labels_are_told_by_their_values(tmp_path):
         tmp_path / "gaps.csv", DESIGN._replace(missing_is_unlabeled=True, positive=1)
     )
     assert gaps.n_rows == 2000
+    lists = pa.table({"bought": [[1], [0]] * 400, "x": range(800)})
+    pq.write_table(lists, tmp_path / "lists.parquet")
+    assert "holds list" in refusal(sample_table, tmp_path / "lists.parquet", DESIGN)
     design = DESIGN._replace(label="code")
     assert "values" in refusal(sample_table, tmp_path / "gaps.csv", design)
 

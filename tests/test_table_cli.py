@@ -213,7 +213,7 @@ def test_how_the_file_is_written_is_remembered(work, out, tmp_path):
 
 def test_training_that_diverges_is_one_sentence(work, out):
     result = fit(work, out, "--set", "learning_rate=1e30")
-    assert result.code == 1
+    assert result.code == 2
     assert_one_sentence(result.err)
     assert "learning_rate" in result.err
     assert not out.exists()
@@ -228,7 +228,7 @@ def test_the_model_is_there_if_its_assessment_fails(work, out, monkeypatch, meth
     monkeypatch.setattr("mixpul.assess.assessment.make_claims", fail)
     cheap = SETTINGS if method == "mixpul" else ["--set", "n_centres=20"]
     result = fit(work, out, "--method", method, settings=cheap)
-    assert result.code == 1
+    assert result.code == 2
     assert f"The model {str(out)!r} is written, but without an assessment.\n" in result.err
     assert result.err.endswith("mixpul: no luck\n")
     about = describe(out)["info"]
@@ -246,7 +246,7 @@ def test_the_model_is_there_if_its_assessment_fails(work, out, monkeypatch, meth
 def test_the_model_is_whole_if_its_page_or_its_json_fails(work, out, monkeypatch, what):
     monkeypatch.setattr(what, fail)
     result = fit(work, out, "--report", out.with_suffix(".html"), "--json")
-    assert result.code == 1
+    assert result.code == 2
     assert out.read_bytes() == (work / "model.mixpul").read_bytes()
 
 
@@ -254,7 +254,7 @@ def test_warnings_are_said_also_if_the_command_fails(work, out, tmp_path, monkey
     (tmp_path / "few.csv").write_text(table_of(*[1] * 5, *[0] * 50))
     monkeypatch.setattr(assess, "compare", fail)
     result = run("compare", tmp_path / "few.csv", "--label", "bought", "-o", out)
-    assert result.code == 1
+    assert result.code == 2
     first, last = result.err.splitlines()
     assert first.startswith("mixpul: warning: ")
     assert "5 labeled positives" in first
@@ -315,7 +315,7 @@ def test_a_candidate_that_fails_is_a_warning_and_the_others_are_fitted(work, out
 def test_if_every_candidate_fails_it_is_one_sentence(work, out, monkeypatch):
     monkeypatch.setattr(METHODS["pnu"], "_fit", fail)
     result = fit(work, out, settings=["--set", "candidates=pnu"])
-    assert result.code == 1
+    assert result.code == 2
     assert "None of the candidates could be fitted (pnu)" in result.err
     assert "Traceback" not in result.err
     assert not out.exists()
@@ -394,7 +394,7 @@ def test_every_threshold_that_is_printed_can_be_typed(work, tmp_path):
 def test_a_promise_that_43_positives_cannot_make_is_one_sentence(work, tmp_path):
     words = ["predict", work / "model.mixpul", work / "new.csv", "-o", tmp_path / "s.csv"]
     result = run(*words, "--threshold", "recall>=0.99")
-    assert result.code == 1
+    assert result.code == 2
     assert_one_sentence(result.err)
     assert "from 299 labeled positives on; there are 43" in result.err
     assert not (tmp_path / "s.csv").exists()
@@ -409,7 +409,7 @@ def test_a_model_file_of_an_earlier_version_says_what_it_cannot_promise(work, tm
     save(load(work / "model.mixpul"), model, info=info)
     words = ["predict", model, work / "new.csv", "-o", tmp_path / "s.csv", "--threshold"]
     result = run(*words, "recall>=0.9")
-    assert result.code == 1
+    assert result.code == 2
     assert "written before 'recall>=0.9' could be asked for; fit the model again" in result.err
     assert run(*words, "recall=0.9").code == 0
     assert run("inspect", model).code == 0
@@ -433,7 +433,7 @@ def test_with_a_prior_bounds_become_estimates(work, out):
 def test_a_prior_that_the_rows_rule_out_is_refused_before_the_fit(work, out):
     with mock.patch.object(MixPULClassifier, "fit", side_effect=AssertionError):
         result = fit(work, out, "--prior", "0.95")
-    assert result.code == 1
+    assert result.code == 2
     assert_one_sentence(result.err)
     assert "speak against a class prior of 0.95: with 99.5 % confidence at most 0." in result.err
     assert result.out == ""
@@ -444,7 +444,7 @@ def test_a_prior_that_only_the_fit_rules_out_is_refused_with_the_limit(work, out
     # As where a simple method ranks badly: its scores allow any share.
     monkeypatch.setattr("mixpul.assess.preparing.largest_prior", lambda *scores, level: 1.0)
     result = fit(work, out, "--prior", "0.95")
-    assert result.code == 1
+    assert result.code == 2
     sentence = result.err.splitlines()[-1]
     assert "speak against a class prior of 0.95: with 95 % confidence at most 0." in sentence
     assert "is written, but without an assessment" in result.err
@@ -571,7 +571,7 @@ def test_the_table_of_the_fit_gets_honest_scores(work, tmp_path):
     assert not np.allclose(scores["score"], read_table(tmp_path / "a.csv")["score"])
     words = ["predict", work / "model.mixpul", work / "new.csv", "--out-of-fold"]
     refused = run(*words, "-o", tmp_path / "c.csv")
-    assert refused.code == 1
+    assert refused.code == 2
     assert "not the table that the model was fitted on" in refused.err
     assert not (tmp_path / "c.csv").exists()
 
@@ -616,6 +616,17 @@ def test_evaluate_warns_about_the_table_of_the_fit(work):
     result = run("evaluate", work / "model.mixpul", work / "leads.csv", "--json")
     assert "fitted on this very table" in result.err
     assert "fitted on this very table" in json.loads(result.out)["warnings"][-1]
+
+
+def test_evaluate_warns_about_rows_of_the_fit_in_another_file(work, tmp_path):
+    words = ["--label", "bought", "--id", "customer", "--method", "bagging"]
+    fitted = run("fit", work / "leads.csv", *words, "-o", tmp_path / "trees.mixpul")
+    assert fitted.code == 0, fitted.err
+    read_table(work / "leads.csv").assign(more=1).to_csv(tmp_path / "again.csv", index=False)
+    told = run("evaluate", tmp_path / "trees.mixpul", tmp_path / "again.csv")
+    assert "rank far better here" in told.err
+    told = run("evaluate", tmp_path / "trees.mixpul", work / "later.csv")
+    assert "rank far better here" not in told.err
 
 
 @pytest.fixture
@@ -677,7 +688,7 @@ def test_a_bad_truth_is_refused_as_such(audited, values, words):
         table["truth"] = [values[k % len(values)] for k in range(len(table))]
 
     result = run(*audited(spoil)[0])
-    assert result.code == 1
+    assert result.code == 2
     assert words in result.err
     assert "--missing-is-unlabeled" not in result.err
 
@@ -715,7 +726,7 @@ def test_of_three_label_values_one_can_be_named(tmp_path, command):
     }[command]
     words = [command, tmp_path / "t.csv", "--label", "bought", *more]
     refused = run(*words)
-    assert refused.code == 1
+    assert refused.code == 2
     assert "say which one means labeled positive with positive= (--positive)" in refused.err
     result = run(*words, "--positive", "won")
     assert result.code == 0, result.err
@@ -817,8 +828,6 @@ def table_of(*labels):
     )
 
 
-# What cannot be read at all has another exit code than what cannot be learned from.
-UNREADABLE = ("empty", "no rows", "no header", "ragged", "encoding", "twice the same name")
 BAD_TABLES = {
     "empty": ("", "is empty"),
     "no rows": (HEAD, "has no rows"),
@@ -843,7 +852,7 @@ def test_a_bad_table_is_one_sentence_and_leaves_nothing_behind(command, what, tm
     table.write_bytes(content if isinstance(content, bytes) else content.encode())
     more = {"fit": ["-o", tmp_path / "m"], "compare": ["-o", tmp_path / "m"], "prior": []}[command]
     result = run(command, table, "--label", "bought", "--json", *more)
-    assert result.code == (2 if what in UNREADABLE else 1)
+    assert result.code == 2
     assert result.out == ""
     sentences = [line for line in result.err.splitlines() if "warning:" not in line]
     assert len(sentences) == 1
@@ -877,7 +886,7 @@ def test_missing_labels_can_mean_unlabeled(tmp_path):
 def test_labels_coded_1_and_2_have_to_be_explained(tmp_path):
     (tmp_path / "leads.csv").write_text(table_of(*[2, 1, 1] * 30))
     refused = fit(tmp_path, "m")
-    assert refused.code == 1
+    assert refused.code == 2
     assert_one_sentence(refused.err)
     assert "--positive" in refused.err
     assert not (tmp_path / "m").exists()
@@ -919,7 +928,7 @@ def test_a_column_missing_at_predict_is_named(work, tmp_path):
     new.to_csv(tmp_path / "new.csv", index=False)
     scores = tmp_path / "scores.csv"
     result = run("predict", work / "model.mixpul", tmp_path / "new.csv", "-o", scores)
-    assert result.code == 1
+    assert result.code == 2
     assert_one_sentence(result.err)
     assert "'income'" in result.err
     assert [path.name for path in tmp_path.iterdir()] == ["new.csv"]
@@ -929,7 +938,7 @@ def test_a_column_missing_at_predict_is_named(work, tmp_path):
 def test_a_model_file_that_is_none_is_refused(work, tmp_path, command):
     words = {"predict": [work / "new.csv", "-o", tmp_path / "s.csv"], "inspect": []}
     result = run(command, work / "new.csv", *words.get(command, [work / "later.csv"]))
-    assert result.code == 1
+    assert result.code == 2
     assert_one_sentence(result.err)
     assert "not a mixpul model file" in result.err
 
@@ -975,7 +984,7 @@ def test_a_model_without_a_table_is_refused_by_predict(work, tmp_path):
     rows = np.random.default_rng(0).normal(size=(60, 3))
     save(MixPULClassifier(**CHEAP).fit(rows, rows[:, 0] > 0.5), tmp_path / "bare.mixpul")
     result = run("predict", tmp_path / "bare.mixpul", work / "new.csv", "-o", tmp_path / "s.csv")
-    assert result.code == 1
+    assert result.code == 2
     assert "takes rows of numbers, not tables" in result.err
 
 
@@ -1061,7 +1070,7 @@ def test_an_output_that_exists_is_refused_before_any_work(work, tmp_path, monkey
     with monkeypatch.context() as patch:
         patch.setattr(_inputs, "read_table", lambda *args: pytest.fail("the work began"))
         result = run(*words)
-    assert result.code == 1
+    assert result.code == 2
     assert_one_sentence(result.err)
     assert "exists; pass --force" in result.err
     assert old.read_text() == "precious"
@@ -1089,7 +1098,7 @@ def test_scores_that_exist_are_refused_without_force(work, tmp_path):
 def test_outputs_that_cannot_be_written_are_refused_even_with_force(work, out, path, words):
     path = path.format(out=out, work=work)
     result = run("fit", work / "leads.csv", "--label", "bought", "-o", path, "--force")
-    assert result.code == 1
+    assert result.code == 2
     assert_one_sentence(result.err)
     assert words in result.err
 
@@ -1100,7 +1109,7 @@ def test_outputs_that_cannot_be_written_are_refused_even_with_force(work, out, p
 def test_a_folder_that_cannot_be_made_is_refused(work, out, path, words):
     path = path.format(out=out, work=work)
     result = run("compare", work / "leads.csv", "--label", "bought", "-o", path)
-    assert result.code == 1
+    assert result.code == 2
     assert words in result.err
 
 

@@ -35,8 +35,7 @@ def measure(*options):
 
 
 def test_fits_beside_each_other_equal_serial_ones():
-    # Without PU-AUC, whose last digits depend on what ran before in the process.
-    names = "vpu*,nnpu*,upu mlp*,ramp mlp*,own net*,mixpul*,upu,wsvm,bagging,logistic"
+    names = "vpu*,nnpu*,upu mlp*,ramp mlp*,own net*,mixpul*,upu,pnu,wsvm,bagging,logistic"
     counts = measure("--methods", names, "--ways", "threads,threading,forks", "--repeats", 2)
     expected = {"threads": 2, "threading": 2, "forks": 2, "kept": 1}
     assert counts == dict.fromkeys(names.split(","), expected)
@@ -112,6 +111,26 @@ def test_blas_threads_are_put_back_when_the_last_of_several_fits_ends():
         assert count_blas_threads() == {1}, "the second is still under way"
         second.__exit__(None, None, None)
         assert count_blas_threads() == {2}
+
+
+def test_blas_has_one_thread_in_whichever_thread_a_fit_runs():
+    """Some versions of threadpoolctl let only the first thread say so, and tell nobody."""
+    from threadpoolctl import threadpool_limits
+
+    counts = []
+
+    def look():
+        with use_one_thread():
+            counts.append(count_blas_threads())
+        counts.append(count_blas_threads())
+
+    with threadpool_limits(2, user_api="blas"):
+        look()
+        thread = threading.Thread(target=look)
+        thread.start()
+        thread.join()
+        look()
+    assert counts == [{1}, {2}] * 3
 
 
 def test_tables_are_scored_on_one_thread(pu, quick, monkeypatch):

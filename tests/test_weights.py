@@ -308,8 +308,8 @@ def test_weights_that_cannot_be_used_are_one_sentence(biased, tmp_path, words, s
     model = tmp_path / "m.mixpul"
     settings = FIT if "pnu" not in words else ["--label", "y"]
     result = run("fit", biased, *settings, *words, "-o", model)
-    assert result.code in (1, 2)
+    assert result.code == 2
     assert sentence in " ".join(result.err.replace("│", " ").split())
-    if result.code == 1:
+    if "│" not in result.err:  # as typer says that the command line makes no sense
         assert_one_sentence(result.err)
     assert not model.exists()

@@ -10,6 +10,7 @@ from importlib import import_module
 from typing import Any
 
 __all__ = [
+    "EXTRACTORS",
     "IMAGE_METHODS",
     "IMAGE_NETS",
     "METHODS",
@@ -132,6 +133,9 @@ NETS = Registry(
 IMAGE_NETS = ("small-conv", "allconv13")
 # Methods that learn from images by name; `methods/neural/for_images.py` has their settings.
 IMAGE_METHODS = ("mixpul", "nnpu", "upu", "vpu")
+
+# Networks trained on other images, whose features a classifier can learn from.
+EXTRACTORS = Registry({"efficientnet-lite0": "mixpul.images.extractors:load_efficientnet_lite0"})
 
 # The target of the paper's experiments by the way CIFAR-10 is learned: as published, made for a
 # GPU, or within minutes on a CPU.

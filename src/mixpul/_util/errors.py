@@ -7,6 +7,7 @@ __all__ = [
     "EmptyTable",
     "MissingTable",
     "MixpulError",
+    "RankLost",
     "TableError",
     "TrainingDiverged",
 ]
@@ -15,13 +16,9 @@ __all__ = [
 class MixpulError(ValueError):
     """Input or settings that cannot work; the message names the way out."""
 
-    exit_code = 1
-
 
 class TableError(MixpulError):
     """A file that is not a table, or that cannot be read as it is."""
-
-    exit_code = 2
 
 
 class MissingTable(TableError, FileNotFoundError):
@@ -34,6 +31,10 @@ class EmptyTable(TableError):
 
 class TrainingDiverged(MixpulError, FloatingPointError):
     """The loss or the scores became NaN or infinite."""
+
+
+class RankLost(MixpulError):
+    """Another process of the same training has ended or is out of reach."""
 
 
 class DamagedFile(MixpulError):

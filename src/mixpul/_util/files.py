@@ -82,6 +82,8 @@ def check_place(path: str | os.PathLike) -> None:
         with _open_partial(target) as (partial, file):
             _discard(partial, file)
     except OSError as error:
+        if error.errno in FULL:
+            raise
         reason = os.strerror(error.errno) if error.errno else str(error)
         raise PermissionError(
             f"The folder {str(target.parent)!r} is not writable ({reason}); name another one."
@@ -102,11 +104,11 @@ def find_target(path: str | os.PathLike) -> Path:
         return target
     except OSError as error:
         if error.errno == errno.ELOOP:
-            raise OSError(
+            raise ValueError(
                 f"{str(path)!r} is a symbolic link that leads in a circle; name a file."
             ) from error
         if error.errno == errno.ENAMETOOLONG:
-            raise OSError(
+            raise ValueError(
                 f"The name {target.name[:40]!r}... is too long for a file; name a shorter one."
             ) from error
         raise

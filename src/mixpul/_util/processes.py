@@ -1,10 +1,10 @@
-"""Worker processes that do not outlive the process that started them."""
+"""Processes that belong together: workers and their parent, and those of one training."""
 
 import os
 import time
 from threading import Thread
 
-__all__ = ["end_with"]
+__all__ = ["end_with", "is_one_of_several"]
 
 SECONDS_BETWEEN_LOOKS = 0.5
 _watched: set[int] = set()
@@ -28,3 +28,9 @@ def _watch(parent: int) -> None:
     while os.getppid() == parent:
         time.sleep(SECONDS_BETWEEN_LOOKS)
     os._exit(1)
+
+
+def is_one_of_several() -> bool:
+    """Tell whether torchrun has started this process and others beside it."""
+    # Not by the number of processes alone: schedulers of clusters set that as well.
+    return "TORCHELASTIC_RUN_ID" in os.environ and os.environ.get("WORLD_SIZE", "1") != "1"

@@ -54,6 +54,7 @@ class _Libraries:
             if not self.n_blocks:
                 if look_again:
                     self.find()
+                self.take_control()
                 self.limit = self.blas.limit(limits=1)
             self.n_blocks += 1
         return self.openmp.limit(limits=1)
@@ -63,8 +64,20 @@ class _Libraries:
         with self.lock:
             self.n_blocks -= 1
             if not self.n_blocks and self.limit is not None:
+                self.take_control()
                 self.limit.restore_original_limits()
                 self.limit = None
+                self.take_control()  # and leave it to whoever comes next
+
+    def take_control(self) -> None:
+        """Let this thread set the number of BLAS threads, whichever thread did so before.
+
+        threadpoolctl 3.8 lets only the first thread set it for OpenBLAS, and does nothing in all
+        others, without a word. The lock here keeps threads apart instead.
+        """
+        for library in self.blas.lib_controllers:
+            if clear := getattr(library, "clear_controlling_thread", None):
+                clear(force=True)
 
 
 _libraries: _Libraries | None = None

@@ -309,15 +309,21 @@ def _holds_text(column: NDArray) -> bool:
 def list_values(values: Iterable[Any], most: int = 5) -> str:
     """Return the first few values for a sentence, numpy's numbers as plain ones."""
     items = list(values)
-    shown = [repr(v.item() if isinstance(v, np.generic) else v) for v in items[:most]]
+    shown = [_show(v.item() if isinstance(v, np.generic) else v) for v in items[:most]]
     return ", ".join(shown) + (", ..." if len(items) > most else "")
 
 
 def name_columns(columns: list, most: int = 5) -> str:
     """Return the first few columns for a sentence, and how many more there are."""
-    listed = ", ".join(repr(c) for c in columns[:most])
+    listed = ", ".join(_show(c) for c in columns[:most])
     more = f" and {len(columns) - most} more" if len(columns) > most else ""
     return f"column{'s' if len(columns) > 1 else ''} {listed}{more}"
+
+
+def _show(value: Any, most: int = 100) -> str:
+    """Return a value for a sentence; a name may be as long as a page."""
+    text = repr(value)
+    return text if len(text) <= most else f"{text[:most]}..."
 
 
 def write_recipe(model: BaseEstimator) -> str:

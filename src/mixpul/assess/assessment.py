@@ -44,7 +44,8 @@ class Assessment:
     Attributes
     ----------
     model : Pipeline or PUClassifier
-        A `TableInput` and a classifier, fitted on all rows; for images the classifier alone.
+        A `TableInput` and a classifier, fitted on all rows; for images the classifier alone, or
+        behind an `ImageFeatures`.
     scores : ndarray of shape (n,)
         Out-of-fold scores on the scale of `predict_proba`, from 0 to 1.
     data : dict
@@ -78,12 +79,18 @@ class Assessment:
         Shares of the positives and of the unlabeled rows in bins of the score.
     top, bottom : list of dict
         The unlabeled rows with the highest out-of-fold scores and, for images, the lowest.
+    doubtful : list of dict
+        Labeled positives whose labels look wrong, the lowest-scored first: out of fold they score
+        below the middle one of the unlabeled rows. At most 24.
     importance : list of dict
         For a table: by how much the PU-AUC drops if a column is shuffled among rows left out of
         training.
     leaderboard : list of dict
         The candidates of a portfolio, the best first, and how each was weighed:
         `AutoPUClassifier.leaderboard_`. Empty for other methods.
+    agreement : dict or None
+        Where one network has learned the scores of the model and takes its place, how far both
+        agree: `AutoPUClassifier.agreement_`. The figures are those of the model.
     networks : list of dict
         For MixPUL with several settings each ``"net"`` with its ``"weight_decay"`` and its
         ``"weight"``. ``"candidate"`` is the name of that MixPUL in a portfolio, or None.
@@ -113,8 +120,10 @@ class Assessment:
     histogram: dict[str, list[float]]
     top: list[dict[str, Any]]
     bottom: list[dict[str, Any]]
+    doubtful: list[dict[str, Any]]
     importance: list[dict[str, Any]]
     leaderboard: list[dict[str, Any]]
+    agreement: dict[str, float] | None
     networks: list[dict[str, Any]]
     history: list[dict[str, float]]
     checks: list[Check]
@@ -168,9 +177,11 @@ def assess(
     model : str, classifier, Pipeline or None
         A name in `METHODS`, a classifier, or a pipeline of a `TableInput` and a classifier. A
         copy is fitted. For images a classifier, or 'mixpul', 'nnpu', 'upu' or 'vpu', which then
-        train convolutional networks for minutes. None means 'auto', and 'mixpul' for images.
+        train convolutional networks for minutes; or a pipeline of an `ImageFeatures` and a
+        classifier. None means 'auto', and 'mixpul' for images.
     X : data frame, Arrow table or array
-        An array of uint8 with shape (n, channels, height, width) holds images.
+        An array of uint8 with shape (n, channels, height, width) holds images. Behind an
+        `ImageFeatures` it may also hold their features, as `mixpul.images.read_features` returns.
     is_positive : array of shape (n,)
         PU labels: two values, of which the larger means labeled positive.
     source : Source, optional
@@ -234,7 +245,7 @@ def assess(
         remedy = Remedy(source.command, propensity)
         judged = _judge(rows, labeled, fitted, known, remedy, random_state, verbose)
     _enable_probabilities(fitted, labeled, judged.claims.prior)
-    top, bottom = rows.list_extremes(labeled, fitted, ids, judged.importance)
+    extremes = rows.list_extremes(labeled, fitted, ids, judged.importance)
     return Assessment(
         model=rows.model,
         scores=whole.shares,
@@ -244,8 +255,7 @@ def assess(
         thresholds=judged.claims.curves,
         **_repeat_claims(judged.claims),
         histogram=compute_histogram(labeled, fitted.shares),
-        top=top,
-        bottom=bottom,
+        **extremes._asdict(),
         importance=judged.importance,
         checks=judged.checks,
         warnings=list(dict.fromkeys([*judged.leaks, *source.warnings, *raised])),
@@ -294,7 +304,9 @@ def _enable_probabilities(
     fitted: OutOfFold, is_positive: NDArray[np.bool_], prior: dict[str, Any]
 ) -> None:
     """Store in the classifier what `predict_proba` needs to return probabilities."""
-    fitted.classifier.density_ratio_ = learn_density_ratio(is_positive, fitted.scores)
+    fitted.classifier.density_ratio_ = learn_density_ratio(
+        is_positive, fitted.scores, cautious=not getattr(fitted.classifier, "has_repeats_", True)
+    )
     # Of an unknown prior the limit, so that probabilities are limits, too.
     value = prior["upper"] if prior["source"] == "estimated" else prior["value"]
     fitted.classifier.class_prior_ = {"value": float(value), "source": prior["source"]}
@@ -338,6 +350,7 @@ def _describe_method(classifier: Any) -> dict[str, Any]:
         "method": type(classifier).__name__,
         "settings": write_settings(classifier),
         "leaderboard": [dict(entry) for entry in getattr(classifier, "leaderboard_", [])],
+        "agreement": getattr(classifier, "agreement_", None),
         "networks": list_networks(classifier),
         "history": [dict(record) for record in getattr(classifier, "history_", [])],
     }

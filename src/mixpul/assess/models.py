@@ -12,10 +12,12 @@ from mixpul._util.errors import MixpulError
 from mixpul._util.random import seed_parts
 from mixpul.assess.priors import check_given_prior
 from mixpul.base import PUClassifier
+from mixpul.images import ImageFeatures
 from mixpul.images.defaults import SETTINGS_BY_METHOD, count_image_epochs
 from mixpul.tables import TableInput
 
 __all__ = [
+    "choose_feature_pipeline",
     "choose_image_classifier",
     "choose_methods",
     "choose_pipeline",
@@ -55,6 +57,19 @@ def choose_image_classifier(
         return METHODS[model](**settings, random_state=seed)
     _check_classifier(model, SETTINGS_BY_METHOD)
     return _copy_seeded(model, seed)
+
+
+def choose_feature_pipeline(model: Pipeline, seed: int) -> Pipeline:
+    """Return an unfitted pipeline of `ImageFeatures` and a classifier."""
+    if len(model) != 2:
+        raise MixpulError(
+            "A pipeline for images has two steps, an ImageFeatures and a classifier; got "
+            f"{', '.join(type(step).__name__ for _, step in model.steps)}."
+        )
+    (first, features), (last, classifier) = model.steps
+    # Not cloned: a network of the user's own would be copied with it.
+    own = ImageFeatures(**features.get_params())
+    return Pipeline([(first, own), (last, _choose_classifier(classifier, seed))])
 
 
 def choose_methods(

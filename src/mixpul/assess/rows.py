@@ -3,7 +3,7 @@
 import copy
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
-from typing import Any, Self
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,27 +12,49 @@ from sklearn.pipeline import Pipeline
 
 from mixpul._util.errors import MixpulError
 from mixpul.assess.evidence import TableEvidence, gather_evidence
-from mixpul.assess.models import choose_image_classifier, choose_pipeline
+from mixpul.assess.models import (
+    choose_feature_pipeline,
+    choose_image_classifier,
+    choose_pipeline,
+)
 from mixpul.assess.out_of_fold import OutOfFold
 from mixpul.assess.propensity import Propensity, weigh_by_columns
 from mixpul.assess.source import Source
-from mixpul.assess.top_rows import list_rows, sort_unlabeled, write_cells
+from mixpul.assess.top_rows import find_doubtful, list_rows, sort_unlabeled, write_cells
 from mixpul.base import PUClassifier
+from mixpul.images import ImageFeatures
 from mixpul.tables.frames import as_frame
 from mixpul.training import is_images
 
 __all__ = ["Rows", "check_rows", "prepare_rows"]
 
 N_TOP_ROWS, N_COLUMNS_SHOWN = 50, 6
+N_DOUBTFUL = 24
 N_IMAGES = 24  # of the highest-scored ones, and of the lowest-scored ones
 
-Extremes = tuple[list[dict[str, Any]], list[dict[str, Any]]]
+
+class Extremes(NamedTuple):
+    """Rows to look at: names and scores, and of tables some columns.
+
+    Attributes
+    ----------
+    top, bottom : list of dict
+        The highest-scored unlabeled rows, and the lowest-scored ones of images.
+    doubtful : list of dict
+        Labeled positives with the lowest scores: their labels look wrong.
+    """
+
+    top: list[dict[str, Any]]
+    bottom: list[dict[str, Any]]
+    doubtful: list[dict[str, Any]]
 
 
 def prepare_rows(
     model: str | BaseEstimator | None, X: Any, is_positive: NDArray[np.bool_], seed: int
 ) -> "Rows":
     """Prepare rows of a table or images, and an unfitted classifier for them."""
+    if isinstance(model, Pipeline) and isinstance(model[0], ImageFeatures):
+        return _FeatureRows(model, X, is_positive, seed)
     kind = _ImageRows if is_images(X) else _TableRows
     return kind(model, X, is_positive, seed)
 
@@ -111,7 +133,7 @@ class Rows(ABC):
         ids: Sequence[Any] | None,
         importance: list[dict[str, Any]],
     ) -> Extremes:
-        """Return the highest-scored unlabeled rows, and the lowest-scored ones if they help."""
+        """Return the rows that are worth a look."""
 
 
 class _TableRows(Rows):
@@ -170,11 +192,16 @@ class _TableRows(Rows):
         ids: Sequence[Any] | None,
         importance: list[dict[str, Any]],
     ) -> Extremes:
-        first = sort_unlabeled(fitted, is_positive)[:N_TOP_ROWS]
         columns = [entry["column"] for entry in importance[:N_COLUMNS_SHOWN]]
-        cells = write_cells(self.frame, first, columns)
-        rows = list_rows(fitted, first, ids)
-        return [row | {"values": own} for row, own in zip(rows, cells, strict=True)], []
+
+        def show(numbers: NDArray[np.intp]) -> list[dict[str, Any]]:
+            cells = write_cells(self.frame, numbers, columns)
+            rows = list_rows(fitted, numbers, ids)
+            return [row | {"values": own} for row, own in zip(rows, cells, strict=True)]
+
+        top = sort_unlabeled(fitted, is_positive)[:N_TOP_ROWS]
+        doubtful = find_doubtful(fitted, is_positive)[:N_DOUBTFUL]
+        return Extremes(show(top), [], show(doubtful))
 
 
 class _ImageRows(Rows):
@@ -200,6 +227,8 @@ class _ImageRows(Rows):
             "resized": source.n_resized,
             "twins": list(source.twins),
             "skipped": [one._asdict() for one in source.skipped],
+            "copies": [one._asdict() for one in source.copies],
+            "extractor": None,
         }
 
     def list_extremes(
@@ -212,5 +241,33 @@ class _ImageRows(Rows):
         order = sort_unlabeled(fitted, is_positive)
         # Of a few images half are the highest and half the lowest: none is shown twice.
         n_top, n_bottom = min(N_IMAGES, -(-len(order) // 2)), min(N_IMAGES, len(order) // 2)
-        top, bottom = order[:n_top], order[::-1][:n_bottom]
-        return list_rows(fitted, top, ids), list_rows(fitted, bottom, ids)
+        doubtful = find_doubtful(fitted, is_positive)[:N_DOUBTFUL]
+        kinds = (order[:n_top], order[::-1][:n_bottom], doubtful)
+        return Extremes(*(list_rows(fitted, numbers, ids) for numbers in kinds))
+
+
+class _FeatureRows(_ImageRows):
+    """Images as features, computed here or before."""
+
+    def __init__(
+        self, model: Pipeline, X: NDArray, is_positive: NDArray[np.bool_], seed: int
+    ) -> None:
+        check_rows(X, is_positive)
+        self.model = choose_feature_pipeline(model, seed)
+        self.features, self.classifier = self.model
+        found = self.features.extract(X) if is_images(X) else X
+        # It learns nothing from labels: fitted once, not once for each fold.
+        self.values = self.features.fit_features(found).transform_features(found)
+
+    def describe(self, source: Source) -> dict[str, Any]:
+        size = self.features.size
+        extractor = self.features.find_extractor()
+        return super().describe(source) | {
+            "shape": [3, size, size],
+            "extractor": {
+                "name": extractor.name or "one of your own",
+                "checksum": extractor.checksum,
+                "features": len(self.features.centre_),
+                "components": self.values.shape[1],
+            },
+        }

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from mixpul.images import Skipped
+from mixpul.images import NearCopy, Skipped
 
 __all__ = ["Source"]
 
@@ -37,6 +37,8 @@ class Source:
         Unlabeled images that were left out because they are among the positives, too.
     skipped : sequence of Skipped
         Images that were left out, and why.
+    copies : sequence of NearCopy
+        Unlabeled images that are near copies of labeled positives.
     """
 
     name: str | None = None
@@ -51,3 +53,4 @@ class Source:
     n_resized: int | None = None
     twins: Sequence[str] = ()
     skipped: Sequence[Skipped] = ()
+    copies: Sequence[NearCopy] = ()

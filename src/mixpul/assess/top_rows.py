@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from mixpul.assess.out_of_fold import OutOfFold
 
-__all__ = ["list_rows", "sort_unlabeled", "write_cells"]
+__all__ = ["find_doubtful", "list_rows", "sort_unlabeled", "write_cells"]
 
 LONGEST_CELL = 60
 
@@ -18,6 +18,17 @@ def sort_unlabeled(fitted: OutOfFold, is_positive: NDArray[np.bool_]) -> NDArray
     unlabeled = np.flatnonzero(~is_positive)
     # Stable: rows with the same score stay in the order of the table.
     return unlabeled[np.argsort(-fitted.shares[unlabeled], kind="stable")]
+
+
+def find_doubtful(fitted: OutOfFold, is_positive: NDArray[np.bool_]) -> NDArray[np.intp]:
+    """Return the numbers of labeled positives whose labels look wrong, the lowest-scored first.
+
+    They score below the middle one of the unlabeled rows: whatever was learned from the others
+    takes them for anything but a positive.
+    """
+    positives = np.flatnonzero(is_positive)
+    order = positives[np.argsort(fitted.scores[positives], kind="stable")]
+    return order[fitted.scores[order] < np.median(fitted.scores[~is_positive])]
 
 
 def list_rows(

@@ -112,15 +112,17 @@ def format_weights(leaderboard: Iterable[Mapping[str, Any]]) -> str:
 
 
 def format_propensity(propensity: Mapping[str, Any]) -> str:
-    """Return how labeled positives were weighed as text, the heaviest kind first.
+    r"""Return how labeled positives were weighed as text, the heaviest kind first.
 
     >>> kinds = [{"name": "age is low", "weight": 0.5}, {"name": "age is high", "weight": 2.5}]
-    >>> format_propensity({"columns": ["age"], "kinds": kinds})
-    'Labeled positives count by how rarely their kind is labeled: age is high 2.50, age is low 0.50'
+    >>> print(format_propensity({"columns": ["age"], "kinds": kinds}).replace(". ", "\n"))
+    Labeled positives count by how rarely their kind is labeled: age is high 2.50, age is low 0.50
+    The figures count them all the same.
     """
     kinds = sorted(propensity["kinds"], key=lambda kind: -kind["weight"])
     listed = ", ".join(f"{kind['name']} {kind['weight']:.2f}" for kind in kinds)
-    return f"Labeled positives count by how rarely their kind is labeled: {listed}"
+    said = f"Labeled positives count by how rarely their kind is labeled: {listed}"
+    return f"{said}. The figures count them all the same."
 
 
 def choose_verbosity() -> int:

@@ -19,7 +19,7 @@ from mixpul._util.schema import (
 )
 from mixpul.persistence.samples import SAMPLE
 
-__all__ = ["is_leaderboard", "is_noted_by_fit"]
+__all__ = ["is_leaderboard", "is_noted_by_fit", "is_of_images"]
 
 COUNT, NUMBER = Number(0, whole=True), Maybe(Number())
 ESTIMATE = Record({"value": NUMBER, "low": NUMBER, "high": NUMBER})
@@ -53,6 +53,11 @@ LEADERBOARD = ListOf(
 def is_noted_by_fit(info: Any) -> bool:
     """Whether all is there that `mixpul fit` notes, and is what it should be."""
     return _is_like(info, OF_FIT)
+
+
+def is_of_images(info: Any) -> bool:
+    """Whether a model was fitted on folders of images."""
+    return _is_like(info, Record({"pictures": Record({"size": COUNT, "odd": Text()})}))
 
 
 def is_leaderboard(found: Any) -> bool:

@@ -5,7 +5,7 @@ import json
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from typing import Any, NamedTuple, TypeAlias
 
@@ -231,15 +231,22 @@ def _read_log(path: Path) -> dict[str, Done]:
     for line in lines:
         try:
             one = Done(**json.loads(line))
-        except (ValueError, TypeError):
+        except (ValueError, TypeError, RecursionError):
             continue
-        found[one.output] = one
+        if all(type(getattr(one, field.name)) is field.type for field in fields(Done)):
+            found[one.output] = one
     return found
 
 
 def _append(path: Path, done: Done) -> None:
-    with path.open("a", encoding="utf-8") as file:
-        file.write(json.dumps(asdict(done)) + "\n")
+    with (
+        path.open("a+b") as file,
+        explain_full_disk(repr(str(path)), "Make room. --resume goes on."),
+    ):
+        file.seek(max(0, file.tell() - 1))
+        # A run that was killed while it wrote may have left half a line.
+        start = b"" if file.read() in (b"", b"\n") else b"\n"
+        file.write(start + json.dumps(asdict(done)).encode() + b"\n")
         file.flush()
         os.fsync(file.fileno())
 

@@ -35,12 +35,14 @@ from mixpul.cli._messages import (
 from mixpul.cli._outputs import explain_full_disk
 from mixpul.cli.options import FitOutputs, KnownPrior
 from mixpul.metrics.thresholds import explain_few_for_recall
+from mixpul.pages.texts import explain_agreement
 from mixpul.pages.thresholds import count_unlabeled, find_nearest
 from mixpul.tables.ranges import Range
 from mixpul.tables.summaries import widen_layout
 
 __all__ = ["assess_and_save", "show_results", "write_page"]
 
+MOST_NAMED = 5  # labels that look wrong
 COLOURS: dict[Verdict, str] = {"good": "green", "note": "dim", "caution": "yellow", "bad": "red"}
 
 
@@ -54,7 +56,7 @@ def assess_and_save(
     source: Source,
     known: KnownPrior,
     seed: int,
-    path: Path,
+    path: Path | None,
     info: dict[str, Any],
     weights: NDArray[np.float64] | None = None,
     propensity: Sequence[str] = (),
@@ -63,12 +65,14 @@ def assess_and_save(
     """Fit, save and assess the model; `info` is what the file should know about its input.
 
     The file is written as soon as the model is fitted, and again with what the assessment found:
-    whatever fails after the training, the model is there.
+    whatever fails after the training, the model is there. Without a path no file is written: of
+    several processes that train together, one does it.
     """
     saved = False
 
     def save_at_once(fitted: Any) -> None:
         nonlocal saved
+        assert path is not None
         with explain_full_disk(repr(str(path))):
             save(fitted, path, info={**info, "fingerprint": source.fingerprint, "seed": seed})
         saved = True
@@ -84,21 +88,33 @@ def assess_and_save(
                 **known._asdict(),
                 random_state=seed,
                 verbose=choose_verbosity(),
-                on_fitted=save_at_once,
+                on_fitted=save_at_once if path else None,
                 negative=negative,
                 sample_weight=weights,
                 propensity=propensity,
             )
-        with explain_full_disk(f"The assessment in {str(path)!r}", "Make room."):
-            whole = info | _describe_fit(found, is_positive)
-            whole |= _summarise(found, X, is_positive, negative, seed, ranges or {})
-            save(found.model, path, info=whole, scores=found.scores)
+        if path:
+            summary = _summarise(found, X, is_positive, negative, seed, ranges or {})
+            _save_again(found, path, info, summary, is_positive)
     # Ctrl-C included: whoever stops the assessment should know that the model is there.
     except BaseException:
         if saved:
             note(f"The model {str(path)!r} is written, but without an assessment.")
         raise
     return found
+
+
+def _save_again(
+    found: Assessment,
+    path: Path,
+    info: dict[str, Any],
+    summary: dict[str, Any],
+    is_positive: NDArray[np.bool_],
+) -> None:
+    """Replace the file by one that knows the assessment."""
+    with explain_full_disk(f"The assessment in {str(path)!r}", "Make room."):
+        whole = info | _describe_fit(found, is_positive) | summary
+        save(found.model, path, info=whole, scores=found.scores)
 
 
 def _describe_fit(found: Assessment, is_positive: NDArray[np.bool_]) -> dict[str, Any]:
@@ -141,7 +157,7 @@ def _summarise(
 
     `ranges` are those of all rows if `X` is a sample.
     """
-    if not isinstance(found.model, Pipeline):
+    if not isinstance(found.model, Pipeline) or found.data["unit"] == "image":
         return {}
     verified = negative if negative is not None and negative.any() else None
     folds = getattr(found.model[-1], "oof_folds_", None)
@@ -184,6 +200,8 @@ def show_results(
     for check in found.checks:
         verdict = f"[{COLOURS[check['verdict']]}]{check['verdict']:<{width}}[/]"
         say(f"{verdict} {escape(check['name'])}: {escape(check['text'])}")
+    if found.doubtful:
+        say(escape(_tell_doubtful(found)))
     say(f"Model: {escape(str(outputs.model))}")
 
 
@@ -212,6 +230,19 @@ def _show_numbers(found: Assessment, inputs: str, details: Sequence[str]) -> Non
         say(escape(format_propensity(data["propensity"])))
     if found.leaderboard:
         say(f"{'Weighed':<{width}}{escape(format_weights(found.leaderboard))}")
+    if found.agreement:
+        say(explain_agreement(found.agreement))
+
+
+def _tell_doubtful(found: Assessment) -> str:
+    """Name labeled positives whose labels look wrong."""
+    names = [str(one["id"]) for one in found.doubtful]
+    shown = ", ".join(names[:MOST_NAMED]) + (", ..." if len(names) > MOST_NAMED else "")
+    unit = found.data["unit"] if found.data.get("id") is None else found.data["id"]
+    return (
+        f"Labels that look wrong, because these known positives score below half of the unlabeled "
+        f"{found.data['unit']}s: {unit} {shown}"
+    )
 
 
 def _draw_thresholds(found: Assessment) -> Table:

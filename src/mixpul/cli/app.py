@@ -1,16 +1,18 @@
 """The command line: `mixpul --help`."""
 
+import errno
 import os
 import sys
 import warnings
 from collections.abc import Callable
-from functools import wraps
 from typing import Annotated, Any
 
 import typer
 
+from mixpul._util.errors import MixpulError
 from mixpul._util.files import FULL
 from mixpul._util.printable import make_printable
+from mixpul._util.processes import is_one_of_several
 from mixpul.cli._streams import complain, release_streams, secure_streams
 from mixpul.cli.audit import audit
 from mixpul.cli.card import card
@@ -32,7 +34,7 @@ from mixpul.cli.reproduce import reproduce
 from mixpul.cli.review import review
 from mixpul.cli.serve import serve
 
-__all__ = ["app", "explain", "main"]
+__all__ = ["app", "explain", "find_exit_code", "main"]
 
 DEBUG = "--debug"
 # What bad input raises: the message is a sentence for users. Others are named.
@@ -60,29 +62,25 @@ COMMANDS: tuple[Callable[..., None], ...] = (
     inspect,
     fit_images,
     predict_images,
+    distill,
+    monitor,
+    export,
+    card,
+    serve,
 )
-# Commands that schedulers and scripts run: any bad input of theirs has the exit code 2.
-STRICT_COMMANDS: tuple[Callable[..., None], ...] = (distill, monitor, export, card, serve)
-
-
-def refuse_by_two(command: Callable[..., None]) -> Callable[..., None]:
-    """Return the command, whose bad input ends in exit code 2, as that of the command line does."""
-
-    @wraps(command)
-    def run(**typed: Any) -> None:
-        try:
-            command(**typed)
-        except (ValueError, OSError, ImportError) as error:
-            error.exit_code = 2  # type: ignore[union-attr]
-            raise
-
-    return run
-
+BAD_INPUT, FAILED, INTERRUPTED = 2, 1, 130
+# Of the system's errors, those that another path or another permission would mend.
+WRONG_PATHS = (
+    FileNotFoundError,
+    FileExistsError,
+    IsADirectoryError,
+    NotADirectoryError,
+    PermissionError,
+)
+WRONG_NAMES = (errno.ELOOP, errno.ENAMETOOLONG, errno.EROFS)
 
 for command in COMMANDS:
     app.command()(expand_groups(command))
-for command in STRICT_COMMANDS:
-    app.command()(refuse_by_two(expand_groups(command)))
 
 
 def main() -> None:
@@ -98,15 +96,15 @@ def main() -> None:
         code = stopped.code
     except KeyboardInterrupt:
         # What shells expect of a program that Ctrl-C has stopped.
-        code = 130
+        code = INTERRUPTED
     # The reader has gone, as `head` does.
     except BrokenPipeError:
-        code = 1
+        code = FAILED
     except Exception as error:
         if is_debug:
             raise
         complain(explain(error))
-        code = getattr(error, "exit_code", 1)
+        code = find_exit_code(error)
     release_streams()
     sys.exit(code)
 
@@ -135,6 +133,16 @@ def explain(error: BaseException) -> str:
     return said
 
 
+def find_exit_code(error: BaseException) -> int:
+    """Return 2 for input that cannot work, as typer does, and 1 for what failed otherwise."""
+    if isinstance(error, OSError) and not isinstance(error, MixpulError):
+        is_bad = isinstance(error, WRONG_PATHS) or error.errno in WRONG_NAMES
+    else:
+        # A stack that is full comes of nesting in the input; memory that is, of the machine.
+        is_bad = isinstance(error, (*EXPECTED, RecursionError))
+    return BAD_INPUT if is_bad else FAILED
+
+
 def show_version(asked: bool) -> None:
     """Print the version and stop, if that was asked for."""
     if asked:
@@ -144,8 +152,18 @@ def show_version(asked: bool) -> None:
         raise typer.Exit
 
 
+def check_processes(command: str | None) -> None:
+    """Refuse to do the work of one process in each of those that torchrun starts."""
+    if is_one_of_several() and command != "fit-images":
+        raise MixpulError(
+            f"mixpul {command} runs in one process; start it without torchrun. In several "
+            "processes there is mixpul fit-images."
+        )
+
+
 @app.callback()
 def common(
+    context: typer.Context,
     version: Annotated[
         bool,
         typer.Option(
@@ -161,3 +179,4 @@ def common(
     ] = False,
 ) -> None:
     """Learn from rows labeled positive and unlabeled rows."""
+    check_processes(context.invoked_subcommand)

@@ -39,15 +39,19 @@ def audit(
     # Imported here: it takes seconds, --help should not.
     from mixpul.assess.answered import read_answers
     from mixpul.cli._inputs import load_table_model
+    from mixpul.cli._noted import is_of_images
     from mixpul.persistence import describe
 
     if report is not None:
         check_outputs([report], [str(model), *map(str, queues)], force)
-    _, info = load_table_model(model)
-    checksum = describe(model)["checksum"]
+    about = describe(model)
+    info, checksum = about["info"], about["checksum"]
+    if not is_of_images(info):
+        load_table_model(model)  # which refuses what is not of a table
     answered = read_answers(queues, checksum)
     content = _audit(answered, info) | {"model": checksum, "queues": [q.name for q in queues]}
-    content["next"] = _suggest_fit(content["prior"], info, queues)
+    suggest = _suggest_image_fit if is_of_images(info) else _suggest_fit
+    content["next"] = suggest(content["prior"], info, queues)
     content["sample"] = _find_sample(answered, info)
     # First: a page that fails must not take the figures along.
     if as_json:
@@ -164,6 +168,16 @@ def _suggest_fit(prior: Mapping[str, Any], info: Mapping[str, Any], queues: list
         words += ["--max-rows", str(sample["max_rows"]), "--seed", str(sample["seed"])]
     words += ["--prior-interval", f"{prior['low']:.3f},{prior['high']:.3f}"]
     return quote_command([*words, *(w for queue in queues for w in ("--verdicts", str(queue)))])
+
+
+def _suggest_image_fit(
+    prior: Mapping[str, Any], info: Mapping[str, Any], queues: list[Path]
+) -> str:
+    """Return the command that fits images again with the prior that is known now."""
+    from mixpul.cli._inputs import quote_command
+
+    words = ["fit-images", "POSITIVE", "UNLABELED", "--size", str(info["pictures"]["size"])]
+    return quote_command([*words, "--prior-interval", f"{prior['low']:.3f},{prior['high']:.3f}"])
 
 
 def _show(content: Mapping[str, Any]) -> None:

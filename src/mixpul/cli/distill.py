@@ -47,8 +47,9 @@ def distill(
 
     from mixpul import DistilledPUClassifier, save
     from mixpul.cli._inputs import load_table_model
-    from mixpul.cli._messages import choose_verbosity, print_json, say
+    from mixpul.cli._messages import choose_verbosity, escape, print_json, say
     from mixpul.cli._outputs import check_outputs, explain_full_disk
+    from mixpul.pages.texts import explain_agreement
     from mixpul.persistence import describe
     from mixpul.tables import stream_table
 
@@ -68,12 +69,8 @@ def distill(
     if as_json:
         print_json({**told, "output": str(out)})
         return
-    say(
-        f"The network ranks {told['n_rows']:,} rows of the table as the model does, up to a rank "
-        f"correlation of {told['rank_correlation']:.4f}; {told['same_decision']:.1%} are on the "
-        f"same side of the threshold: {out}"
-    )
-    say("Figures of the report are those of the model that it has learned from.")
+    say(explain_agreement(told))
+    say(f"Model: {escape(str(out))}")
 
 
 def _take_rows(pipeline: "Pipeline", batches: Iterable[Any], seed: int) -> "NDArray[float32]":

@@ -106,7 +106,8 @@ def evaluate(
                     known_answers, data.is_positive, logits, used_threshold
                 )
                 _warn_of_contradictions(known_answers, data.is_positive)
-        _warn_of_known_table(table, info)
+        if not _warn_of_known_table(table, info):
+            _warn_of_known_rows(content, info)
     content["warnings"] = spoken
     if as_json:
         print_json(to_plain(content))
@@ -334,13 +335,35 @@ def _warn_of_contradictions(truth: Truth, is_positive: "NDArray[np.bool_]") -> N
         )
 
 
-def _warn_of_known_table(table: str, info: Mapping[str, Any]) -> None:
+def _warn_of_known_table(table: str, info: Mapping[str, Any]) -> bool:
     from mixpul.cli._inputs import digest_table
 
-    if info.get("fingerprint") and info["fingerprint"] == digest_table(table):
+    is_known = bool(info.get("fingerprint")) and info["fingerprint"] == digest_table(table)
+    if is_known:
         warnings.warn(
             "The model was fitted on this very table, so these numbers flatter it; "
             "those of `mixpul inspect` are out of fold.",
+            UserWarning,
+            stacklevel=2,
+        )
+    return is_known
+
+
+def _warn_of_known_rows(content: Mapping[str, Any], info: Mapping[str, Any]) -> None:
+    """Say it if labeled rows rank better than the fit leads to expect: it may have seen them.
+
+    The file of a table tells nothing of its rows once it was saved anew, cut or joined.
+    """
+    from mixpul.cli._noted import is_noted_by_fit
+
+    if "metrics" not in content or not is_noted_by_fit(info):
+        return
+    here, of_fit = content["metrics"]["pu_auc"], info["assessment"]["pu_auc"]
+    if None not in (here["low"], of_fit["high"]) and here["low"] > of_fit["high"]:
+        warnings.warn(
+            f"The labeled positives rank far better here (PU-AUC {here['value']:.3f}) than out of "
+            f"fold when the model was fitted ({of_fit['value']:.3f}). If rows of that fit are in "
+            "this table, the numbers flatter the model.",
             UserWarning,
             stacklevel=2,
         )

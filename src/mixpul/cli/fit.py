@@ -22,7 +22,7 @@ from mixpul.cli.options import (
 )
 
 if TYPE_CHECKING:
-    from mixpul.assess import Source
+    from mixpul.assess import Assessment, Source
     from mixpul.cli._inputs import LabeledTable
 
 __all__ = ["fit"]
@@ -51,9 +51,8 @@ def fit(
 
     from mixpul._util.cluster import use_cluster
     from mixpul.cli._inputs import Limit, read_labeled_table
-    from mixpul.cli._results import assess_and_save, show_results, write_page
+    from mixpul.cli._results import assess_and_save
     from mixpul.cli._settings import make_classifier
-    from mixpul.pages import render_fit_page
 
     set_otherwise = {"pos_label": "use --positive"}
     classifier = make_classifier(method, settings, seed, defaults={}, set_otherwise=set_otherwise)
@@ -79,6 +78,14 @@ def fit(
             info=_describe_table(data, reading, weighing),
             ranges={} if data.sample is None else data.sample.ranges,
         )
+    _show(found, outputs)
+
+
+def _show(found: "Assessment", outputs: FitOutputs) -> None:
+    """Print what was found, and write the page if it is asked for."""
+    from mixpul.cli._results import show_results, write_page
+    from mixpul.pages import render_fit_page
+
     columns = found.data["columns"]
     n_used = sum(entry["used"] for entry in columns)
     inputs = f"{n_used} of {len(columns)} columns used"

@@ -36,6 +36,12 @@ def inspect(model: ModelArgument, as_json: JsonOption = False) -> None:
         _show_fit(about["info"])
     if leaderboard and is_leaderboard(leaderboard):
         _show_candidates(leaderboard)
+    for step in about["steps"] or ():
+        if "extractor" in step:
+            say(
+                f"Features of images by {_quote(step['extractor'])}, {step['size']} x "
+                f"{step['size']} pixels, weights sha256:{_quote(step['checksum'])}"
+            )
     if about["table"]:
         _show_columns(about["table"]["report"])
     settings = ", ".join(f"{name}={value!r}" for name, value in about["params"].items())
@@ -76,7 +82,9 @@ def _describe_rows(info: Mapping[str, Any]) -> tuple[str, str]:
     """Return what the rows are called, and which of them are positive or how they were read."""
     if images := info.get("pictures"):
         size, done = images["size"], "skipped" if images["odd"] == "skip" else "resized"
-        return "images", f"{size} x {size} pixels, others are {done}"
+        # Files from before there were any do not say.
+        by = f", features by {images['features']}" if images.get("features") else ""
+        return "images", f"{size} x {size} pixels, others are {done}{by}"
     return "rows", f"{info.get('label')!r} is {info.get('positive')!r}"
 
 

@@ -17,16 +17,16 @@ from typing import Annotated, Any, NamedTuple
 
 import typer
 
-from mixpul._names import IMAGE_METHODS, IMAGE_NETS, METHODS, PRESETS
+from mixpul._names import EXTRACTORS, IMAGE_NETS, METHODS, PRESETS
 from mixpul.cli._parsing import check_prior_option, parse_interval, parse_threshold
 
 __all__ = [
     "DateOrder",
+    "Features",
     "FilledLabel",
     "FitOutputs",
     "ForceOption",
     "IdOption",
-    "ImageMethod",
     "ImageNet",
     "JsonOption",
     "KnownPrior",
@@ -59,7 +59,7 @@ __all__ = [
 
 # From the registry, so that nothing is listed twice; a type checker does not know the members.
 Method = StrEnum("Method", {name: name for name in METHODS})  # type: ignore[misc]
-ImageMethod = StrEnum("ImageMethod", {name: name for name in IMAGE_METHODS})  # type: ignore[misc]
+Features = StrEnum("Features", {name: name for name in (*EXTRACTORS, "none")})  # type: ignore[misc]
 ImageNet = StrEnum("ImageNet", {name: name for name in IMAGE_NETS})  # type: ignore[misc]
 Preset = StrEnum("Preset", {name: name for name in PRESETS})  # type: ignore[misc]
 

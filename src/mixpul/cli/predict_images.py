@@ -10,10 +10,12 @@ from mixpul.cli._messages import note_skipped
 from mixpul.cli.options import ModelArgument, ScoreOutputs
 
 if TYPE_CHECKING:
+    from sklearn.pipeline import Pipeline
+
     from mixpul.base import PUClassifier
     from mixpul.images import Images
 
-__all__ = ["predict_images"]
+__all__ = ["load_image_model", "predict_images"]
 
 
 def predict_images(
@@ -32,7 +34,7 @@ def predict_images(
     from mixpul.persistence import describe
 
     check_score_outputs(outputs, [str(model)])
-    classifier, size = _load_image_model(model)
+    classifier, size = load_image_model(model)
     info = describe(model)["info"]
     asked = outputs.threshold
     threshold = None if asked is None else find_threshold(asked, info)
@@ -49,14 +51,19 @@ def predict_images(
     )
 
 
-def _load_image_model(path: Path) -> "tuple[PUClassifier, int]":
+def load_image_model(path: Path) -> "tuple[PUClassifier | Pipeline, int]":
     """Return the classifier of a model file, and the size of its images."""
     import numpy as np
     from sklearn.pipeline import Pipeline
 
     from mixpul import load
+    from mixpul.images import ImageFeatures
 
     classifier = load(path)
+    if isinstance(classifier, Pipeline) and isinstance(classifier[0], ImageFeatures):
+        # Now: missing weights should not cost the reading of a folder.
+        classifier[0].find_extractor()
+        return classifier, classifier[0].size
     if isinstance(classifier, Pipeline):
         raise ValueError(
             f"{str(path)!r} was fitted on a table and does not take images; score a table with "
@@ -72,18 +79,21 @@ def _load_image_model(path: Path) -> "tuple[PUClassifier, int]":
 
 
 def _score(
-    classifier: "PUClassifier",
+    classifier: "PUClassifier | Pipeline",
     parts: "Iterable[Images]",
     outputs: ScoreOutputs,
     threshold: float | None,
     skipped: list[dict[str, str]],
 ) -> Iterator[Any]:
     """Yield record batches; what was skipped on the way is said, and added to `skipped`."""
+    from sklearn.pipeline import Pipeline
+
     from mixpul.tables.frames import import_tables
     from mixpul.tables.scoring import make_calibrator, make_scored_batch
 
     pa = import_tables()
-    calibrate = make_calibrator(classifier, outputs.prior) if outputs.probability else None
+    last = classifier[-1] if isinstance(classifier, Pipeline) else classifier
+    calibrate = make_calibrator(last, outputs.prior) if outputs.probability else None
     for part in parts:
         note_skipped(part.skipped)
         skipped += [one._asdict() for one in part.skipped]

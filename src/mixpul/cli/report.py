@@ -17,12 +17,13 @@ def report(
         Path | None, typer.Option(help="Also write the tables as Markdown.", show_default=False)
     ] = None,
 ) -> None:
-    """Turn results into one page: the paper's tables and figures, our numbers beside them.
+    """Turn results into one page: the paper's claims with verdicts, its tables and its figures.
 
     Example: [bold]mixpul report results -o report.html[/bold]
     """
     # Imported here: it takes seconds, --help should not.
-    from mixpul.paper.results import write_report
+    from mixpul.paper.results import count_verdicts, judge_claims, read_sections, write_report
 
     write_report(results, out, markdown)
+    print(f"Claims of the paper: {count_verdicts(judge_claims(read_sections(results)))}.")
     print(f"Page: {out}")

@@ -83,6 +83,9 @@ def review(
 ) -> None:
     """Draw unlabeled rows for people to check; `mixpul audit` then says how good the model is.
 
+    For a model of images name its two folders: [bold]mixpul review cats.mixpul cats photos -o
+    review.html[/bold]
+
     Example: [bold]mixpul review model.mixpul leads.csv --id customer -n 60 -o review.html[/bold]
     """
     # Imported here: it takes seconds, --help should not.
@@ -91,14 +94,16 @@ def review(
 
     if out.suffix.lower() not in ENDINGS:
         raise typer.BadParameter(f"-o names a file that ends in {', '.join(ENDINGS)}; got {out}.")
-    check_outputs([out], [table, str(model), *map(str, choice.after or ())], force)
+    others = [str(model), *map(str, choice.after or ())]
+    check_outputs([out], others if _is_of_images(model, table) else [table, *others], force)
     with speak_warnings():
-        queue = _draw_queue(model, table, labels, choice, reading, seed)
+        queue, images = _draw_any(model, table, labels, choice, reading, seed)
     if out.suffix.lower() == ".html":
         from mixpul.cli._inputs import name_table
         from mixpul.pages import render_review_page
 
-        content = render_review_page(queue._asdict(), source=name_table(table)).encode()
+        source = name_table(table) if images is None else Path(_list_places(table)[-1]).name
+        content = render_review_page(queue._asdict(), source=source, images=images).encode()
     else:
         content = (write_tasks if out.suffix.lower() == ".json" else write_csv)(queue)
     with explain_full_disk(repr(str(out))):
@@ -109,8 +114,53 @@ def review(
     how = "open it in a browser" if out.suffix.lower() == ".html" else "fill in the column verdict"
     if out.suffix.lower() == ".json":
         how = "import it into Label Studio"
-    note(f"{len(queue.lines)} rows to check: {out}")
+    note(f"{len(queue.lines)} {'rows' if images is None else 'images'} to check: {out}")
     note(f"next: {how} (yes, no or unsure), then `mixpul audit {model} ANSWERED`.")
+
+
+def _list_places(table: "str | Sequence[str]") -> list[str]:
+    return [table] if isinstance(table, str) else list(table)
+
+
+def _is_of_images(model: Path, table: "str | Sequence[str]") -> bool:
+    """Whether folders are given to a model of images; others may hold tables."""
+    if not all(Path(place).is_dir() for place in _list_places(table)):
+        return False
+    from mixpul.cli._noted import is_of_images
+    from mixpul.persistence import describe
+
+    return is_of_images(describe(model)["info"])
+
+
+def _draw_any(
+    model: Path,
+    table: str,
+    labels: LabelOptions,
+    choice: Choice,
+    reading: Reading,
+    seed: int,
+) -> "tuple[Queue, list[str | None] | None]":
+    """Draw rows of a table, or images, which come with what to show of them."""
+    if not _is_of_images(model, table):
+        return _draw_queue(model, table, labels, choice, reading, seed), None
+    from mixpul.assess.answered import read_answers
+    from mixpul.cli._review_images import draw_images
+    from mixpul.persistence import describe
+
+    about = describe(model)
+    info = about["info"]
+
+    return draw_images(
+        model,
+        about["checksum"],
+        info,
+        table,
+        n=choice.n,
+        prior=_find_prior(info),
+        is_unseen=choice.unseen,
+        rounds=read_answers(choice.after, about["checksum"]) if choice.after else None,
+        seed=seed,
+    )
 
 
 class _Drawable(NamedTuple):

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from mixpul._util.errors import MixpulError
+from mixpul.pages.texts import explain_agreement
 from mixpul.persistence import describe
 from mixpul.persistence.samples import find_sample
 
@@ -55,6 +56,7 @@ def make_card(path: str | os.PathLike, *, name: str | None = None) -> str:
             _describe_use(about),
             _describe_data(about),
             _describe_figures(about),
+            _describe_loss(about),
             _describe_thresholds(about),
             _describe_checks(about),
             _describe_candidates(about),
@@ -168,6 +170,8 @@ def _describe_data(about: About) -> str:
         )
     if images := info.get("pictures"):
         lines.append(f"- Images of {images['size']} x {images['size']} pixels")
+        if images.get("features"):
+            lines.append(f"- Learned from features by {images['features']}, trained on ImageNet")
     lines.append(f"- Fingerprint of the file: `{info.get('fingerprint') or 'none, a stream'}`")
     lines.append(f"- The {units} themselves are not in the model file.")
     return "## Data\n\n" + "\n".join(lines)
@@ -212,6 +216,11 @@ def _describe_figures(about: About) -> str:
         f"All of it comes from scores of {units} by fits that had not seen them ({folds} folds). "
         f"Labels alone bound the class prior from above only.{chr(10) * bool(warned)}{warned}"
     )
+
+
+def _describe_loss(about: About) -> str:
+    lost = explain_agreement(about["learned"].get("agreement_"))
+    return f"## What one network has lost\n\n{lost}" if lost else ""
 
 
 def _format_upper(prior: Mapping[str, Any]) -> str:

@@ -17,6 +17,7 @@ from sklearn.pipeline import Pipeline
 
 import mixpul
 from mixpul._util.errors import MixpulError
+from mixpul._util.files import write_whole
 from mixpul.base import PUClassifier
 from mixpul.deploy._made_rows import make_rows
 from mixpul.persistence import describe, load, save
@@ -144,7 +145,7 @@ def _prepare(model: Any, more: dict[str, Any]) -> Iterator[dict[str, Any]]:
         path = Path(folder) / FILE
         if isinstance(model, str | os.PathLike):
             fitted = load(model)  # refuses what is broken
-            path.write_bytes(Path(model).read_bytes())
+            write_whole(path, Path(model).read_bytes())
         else:
             fitted = model
             save(fitted, path)

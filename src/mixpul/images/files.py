@@ -2,6 +2,7 @@
 
 import hashlib
 import warnings
+from collections.abc import Container
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from pathlib import Path
@@ -26,7 +27,10 @@ ORIENTATION = 0x0112  # in a camera's notes: which side is up
 
 
 class Reading(NamedTuple):
-    """What became of a file: pixels, or the reason why there are none."""
+    """What became of a file: pixels, or the reason why there are none.
+
+    Neither is there for a file that is known already.
+    """
 
     pixels: NDArray[np.uint8] | None = None
     digest: str = ""
@@ -44,8 +48,11 @@ def import_pillow() -> Any:
     return PIL
 
 
-def read_files(paths: list[Path], size: int, odd: str) -> list[Reading]:
-    """Read files side by side, which saves time: decoders release Python's lock."""
+def read_files(paths: list[Path], size: int, odd: str, known: Container[str] = ()) -> list[Reading]:
+    """Read files side by side, which saves time: decoders release Python's lock.
+
+    Files whose digests are among the `known` ones are not decoded.
+    """
     with (
         warnings.catch_warnings(),
         # joblib counts the cores that a container allows, not those of the machine.
@@ -53,7 +60,7 @@ def read_files(paths: list[Path], size: int, odd: str) -> list[Reading]:
     ):
         # Pillow warns of large images and odd headers; it refuses what it cannot read.
         warnings.simplefilter("ignore")
-        read = partial(_read_file, size=size, odd=odd)
+        read = partial(_read_file, size=size, odd=odd, known=known)
         readings = list(pool.map(partial(read, most_pixels=LARGE_PIXELS), paths))
         # Large ones one after the other: each takes as much memory as hundreds of others, and every
         # thread would keep as much for itself.
@@ -63,7 +70,9 @@ def read_files(paths: list[Path], size: int, odd: str) -> list[Reading]:
         ]
 
 
-def _read_file(path: Path, size: int, odd: str, most_pixels: int) -> Reading | None:
+def _read_file(
+    path: Path, size: int, odd: str, known: Container[str], most_pixels: int
+) -> Reading | None:
     """Read a file; None if it has more pixels than are read at this time."""
     PIL = import_pillow()
     try:
@@ -82,6 +91,8 @@ def _read_file(path: Path, size: int, odd: str, most_pixels: int) -> Reading | N
                     return Reading(reason=f"is {width} x {height}, not {size} x {size}")
                 if width * height > MOST_PIXELS:
                     return Reading(reason=f"has {width} x {height} pixels, too many to be read")
+            if digest in known:
+                return Reading(None, digest, is_odd)
             if width * height > most_pixels:
                 return None
             return Reading(_decode(file, size), digest, is_odd)

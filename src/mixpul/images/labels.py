@@ -2,15 +2,20 @@
 
 import hashlib
 import os
+from collections.abc import Callable, Iterable
+from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from mixpul.images.reading import Skipped, check_image_folder, read_images
+from mixpul.images.featured import read_features
+from mixpul.images.features import ImageFeatures
+from mixpul.images.reading import Images, Skipped, check_image_folder, read_images, stream_images
+from mixpul.images.thumbnails import shrink_pixels
 
-__all__ = ["LabeledImages", "label_images"]
+__all__ = ["LabeledImages", "hash_content", "label_images", "list_labeled"]
 
 
 class LabeledImages(NamedTuple):
@@ -32,6 +37,12 @@ class LabeledImages(NamedTuple):
         With the folders in their names.
     fingerprint : str
         Of the content of all files that are used.
+    thumbnails : ndarray of uint8, shape (n, 3, 8, 8)
+        Very small copies, by which `find_near_copies` compares images.
+    features : ndarray of float16, shape (n, n_features), or None
+        Where these were asked for. Pixels are not kept then: their shape is (n, 3, 0, 0).
+    digests : list of str
+        SHA-256 of each file.
     """
 
     names: list[str]
@@ -42,6 +53,9 @@ class LabeledImages(NamedTuple):
     n_resized: int
     skipped: list[Skipped]
     fingerprint: str
+    thumbnails: NDArray[np.uint8]
+    features: NDArray[np.float16] | None
+    digests: list[str]
 
     @property
     def warnings(self) -> list[str]:
@@ -61,6 +75,8 @@ def label_images(
     size: int = 32,
     odd: str = "resize",
     verbose: int = 0,
+    features: ImageFeatures | None = None,
+    cache: str | os.PathLike | None = None,
 ) -> LabeledImages:
     """Read a folder of known positives and one of unlabeled images.
 
@@ -72,6 +88,10 @@ def label_images(
     positive, unlabeled : str or path-like
     size, odd, verbose
         As in `read_images`.
+    features : ImageFeatures, optional
+        Compute these instead of keeping pixels; `size` is then that of the features.
+    cache : str or path-like, optional
+        As in `read_features`.
 
     Returns
     -------
@@ -92,9 +112,43 @@ def label_images(
     (['a.png', '2.png'], [True, False], ['1.png'])
     """
     _check_folders(positive, unlabeled)
+    read: Callable[..., Images] = partial(read_images, size=size)
+    if features is not None:
+        read = partial(read_features, features=features, cache=cache)
+    known, others = (read(folder, odd=odd, verbose=verbose) for folder in (positive, unlabeled))
+    return _label(positive, unlabeled, known, others)
+
+
+def list_labeled(
+    positive: str | os.PathLike,
+    unlabeled: str | os.PathLike,
+    *,
+    size: int,
+    odd: str,
+    verbose: int = 0,
+) -> LabeledImages:
+    """List the images that `label_images` would read, without their pixels; memory stays flat."""
+    _check_folders(positive, unlabeled)
     known, others = (
-        read_images(folder, size=size, odd=odd, verbose=verbose) for folder in (positive, unlabeled)
+        _join_parts(stream_images(folder, size=size, odd=odd, verbose=verbose))
+        for folder in (positive, unlabeled)
     )
+    return _label(positive, unlabeled, known, others)
+
+
+def _join_parts(parts: Iterable[Images]) -> Images:
+    """Put the parts of a folder together, and drop all pixels on the way."""
+    whole = Images([], np.empty((0, 3, 0, 0), dtype=np.uint8), [], [], [])
+    for part in parts:
+        for name in ("names", "digests", "is_resized", "skipped"):
+            getattr(whole, name).extend(getattr(part, name))
+    return whole._replace(pixels=np.empty((len(whole.names), 3, 0, 0), dtype=np.uint8))
+
+
+def _label(
+    positive: str | os.PathLike, unlabeled: str | os.PathLike, known: Images, others: Images
+) -> LabeledImages:
+    """Put both folders together; a file that is in both counts as positive only."""
     # By content: a copy under another name is the same image.
     is_new = ~np.isin(others.digests, known.digests)
     if not is_new.any():
@@ -103,11 +157,13 @@ def label_images(
             "none is left to be unlabeled; name a folder with other images."
         )
     rest = [name for name, new in zip(others.names, is_new, strict=True) if new]
-    digests = [*known.digests, *np.array(others.digests)[is_new]]
+    digests = [*known.digests, *np.array(others.digests)[is_new].tolist()]
     is_positive = np.arange(len(digests)) < len(known.names)
+    pixels = np.concatenate([known.pixels, others.pixels[is_new]])
+    has_features = known.features is not None
     return LabeledImages(
         names=[*known.names, *rest],
-        pixels=np.concatenate([known.pixels, others.pixels[is_new]]),
+        pixels=pixels,
         is_positive=is_positive,
         twins=[name for name, new in zip(others.names, is_new, strict=True) if not new],
         n_repeated=len(digests) - len(set(digests)),
@@ -118,8 +174,17 @@ def label_images(
             for folder, images in ((positive, known), (unlabeled, others))
             for name, reason in images.skipped
         ],
-        fingerprint=_hash_content(digests, is_positive),
+        fingerprint=hash_content(digests, is_positive),
+        thumbnails=_join("thumbnails", known, others, is_new)
+        if has_features
+        else shrink_pixels(pixels),
+        features=_join("features", known, others, is_new) if has_features else None,
+        digests=digests,
     )
+
+
+def _join(name: str, known: Images, others: Images, is_new: NDArray[np.bool_]) -> NDArray:
+    return np.concatenate([getattr(known, name), getattr(others, name)[is_new]])
 
 
 def _check_folders(positive: str | os.PathLike, unlabeled: str | os.PathLike) -> None:
@@ -133,7 +198,7 @@ def _check_folders(positive: str | os.PathLike, unlabeled: str | os.PathLike) ->
         )
 
 
-def _hash_content(digests: list[str], is_positive: NDArray[np.bool_]) -> str:
+def hash_content(digests: list[str], is_positive: NDArray[np.bool_]) -> str:
     """Return a fingerprint of the files and their labels; names and order do not matter."""
     content = "".join(f"{d} {p}\n" for d, p in sorted(zip(digests, is_positive, strict=True)))
     return f"sha256:{hashlib.sha256(content.encode()).hexdigest()}"

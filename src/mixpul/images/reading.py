@@ -12,7 +12,17 @@ from mixpul._util.progress import progress_bar
 from mixpul.images.files import Reading, import_pillow, read_files
 from mixpul.training import IMAGES_PER_PASS
 
-__all__ = ["LEAST_SIZE", "Images", "Skipped", "check_image_folder", "read_images", "stream_images"]
+__all__ = [
+    "LEAST_SIZE",
+    "Images",
+    "Skipped",
+    "check_image_folder",
+    "explain_nothing",
+    "list_files",
+    "name_file",
+    "read_images",
+    "stream_images",
+]
 
 SUFFIXES = (".jpg", ".jpeg", ".png", ".bmp", ".gif", ".webp", ".tif", ".tiff")
 # Images too, but we cannot read them: they are named, not silently left out.
@@ -40,6 +50,10 @@ class Images(NamedTuple):
     is_resized : list of bool
         Which of them had another size.
     skipped : list of Skipped
+    features : ndarray of float16, shape (n, n_features), or None
+        Where these were asked for. Pixels are not kept then: their shape is (n, 3, 0, 0).
+    thumbnails : ndarray of uint8, shape (n, 3, 8, 8), or None
+        Only beside features.
     """
 
     names: list[str]
@@ -47,6 +61,8 @@ class Images(NamedTuple):
     digests: list[str]
     is_resized: list[bool]
     skipped: list[Skipped]
+    features: NDArray[np.float16] | None = None
+    thumbnails: NDArray[np.uint8] | None = None
 
 
 def read_images(
@@ -119,7 +135,7 @@ def stream_images(
         raise ValueError(f"odd must be 'resize' or 'skip'; got {odd!r}.")
     import_pillow()
     check_image_folder(folder)
-    paths, skipped = _list_files(folder)
+    paths, skipped = list_files(folder)
     names: list[str] = []
     digests: list[str] = []
     # As many as are scored in one pass. The score of an image may differ in the last bit with
@@ -130,7 +146,7 @@ def stream_images(
     with progress_bar(len(paths), Path(folder).name, verbose, "images") as advance:
         for path, reading in zip(paths, _read_in_parts(paths, size, odd), strict=True):
             advance({})
-            name = _name_file(path, folder)
+            name = name_file(path, folder)
             if reading.pixels is None:
                 skipped.append(Skipped(name, reading.reason))
                 continue
@@ -143,7 +159,7 @@ def stream_images(
                 yield Images(names, pixels.copy(), digests, is_resized, skipped)
                 names, digests, is_resized, skipped, is_empty = [], [], [], [], False
     if is_empty and not names:
-        raise ValueError(_explain_nothing(folder, skipped))
+        raise ValueError(explain_nothing(folder, skipped))
     if names or skipped:
         yield Images(names, pixels[: len(names)].copy(), digests, is_resized, skipped)
 
@@ -157,13 +173,13 @@ def check_image_folder(folder: str | os.PathLike) -> None:
         raise NotADirectoryError(f"{name!r} is a file; name the folder that holds the images.")
 
 
-def _list_files(folder: str | os.PathLike) -> tuple[list[Path], list[Skipped]]:
+def list_files(folder: str | os.PathLike) -> tuple[list[Path], list[Skipped]]:
     """Return files that are images by their names, sorted; and what cannot be looked into."""
     skipped: list[Skipped] = []
 
     def note(error: OSError) -> None:
         reason = f"is a folder that cannot be looked into ({error.strerror})"
-        skipped.append(Skipped(_name_file(Path(error.filename), folder), reason))
+        skipped.append(Skipped(name_file(Path(error.filename), folder), reason))
 
     files = [
         Path(parent, name)
@@ -172,7 +188,7 @@ def _list_files(folder: str | os.PathLike) -> tuple[list[Path], list[Skipped]]:
     ]
     reason = "is of a kind that is not read here; save it as PNG or JPEG"
     skipped += [
-        Skipped(_name_file(path, folder), reason)
+        Skipped(name_file(path, folder), reason)
         for path in files
         if path.suffix.lower() in UNSUPPORTED_SUFFIXES
     ]
@@ -181,7 +197,7 @@ def _list_files(folder: str | os.PathLike) -> tuple[list[Path], list[Skipped]]:
     return sorted(paths, key=lambda path: path.relative_to(folder).as_posix()), sorted(skipped)
 
 
-def _name_file(path: Path, folder: str | os.PathLike) -> str:
+def name_file(path: Path, folder: str | os.PathLike) -> str:
     """Return the path within the folder as text that any file can hold."""
     name = path.relative_to(folder).as_posix()
     # Names are bytes on some systems, and need not be text; JSON and CSV take text only.
@@ -194,7 +210,7 @@ def _read_in_parts(paths: list[Path], size: int, odd: str) -> Iterator[Reading]:
         yield from read_files(paths[start : start + IMAGES_PER_PASS], size, odd)
 
 
-def _explain_nothing(folder: str | os.PathLike, skipped: list[Skipped]) -> str:
+def explain_nothing(folder: str | os.PathLike, skipped: list[Skipped]) -> str:
     where = repr(os.fspath(folder))
     if not skipped:
         return f"There is no image in {where}; mixpul reads files named {', '.join(SUFFIXES)}."

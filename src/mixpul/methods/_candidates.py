@@ -17,8 +17,10 @@ from threadpoolctl import threadpool_limits
 
 from mixpul._names import METHODS
 from mixpul._util.cross_validation import cross_validate
+from mixpul._util.errors import RankLost
 from mixpul._util.progress import progress_bar
 from mixpul._util.random import seed_parts
+from mixpul._util.ranks import take_from_main
 from mixpul.base import PUClassifier
 from mixpul.methods.bagging import BaggingPUClassifier
 from mixpul.methods.logistic import LogisticPUClassifier
@@ -203,7 +205,7 @@ def _fit_candidate(
 ) -> Fitted:
     """Fit one candidate; any failure becomes a sentence."""
     nothing = np.empty(0)
-    if deadline is not None and time.time() > deadline:
+    if deadline is not None and take_from_main(time.time() > deadline):
         return Fitted(name, None, nothing, None, 0.0, "the time limit was reached before its turn.")
     if isinstance(model, PUClassifier) and "verbose" in model.get_params():
         model.set_params(verbose=verbose)
@@ -215,6 +217,9 @@ def _fit_candidate(
             scores, parts = _fit_on_folds(model, X, labels, folds, deadline)
         if not np.isfinite(scores).all():
             raise ValueError("it returned scores that are not finite.")
+    except RankLost:
+        # Not a failure of the candidate: no other one could be trained, either.
+        raise
     except Exception as error:
         lines = str(error).splitlines() or [""]
         reason = f"{type(error).__name__}: {lines[0]}"

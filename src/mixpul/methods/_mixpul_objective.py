@@ -155,6 +155,10 @@ class SideBySideJoint(JointObjective):
         """The joint networks."""
         return nn.ModuleList([together.net for _, together in self.groups])
 
+    def list_running(self) -> list[nn.Module]:
+        """Return the joint networks, their teachers, and those that predict."""
+        return [*super().list_running(), *(together.teacher.net for _, together in self.groups)]
+
     def list_decays(self) -> list[float | Tensor]:
         """Return the weight decays of each parameter, by member."""
         decays: list[float | Tensor] = []

@@ -27,8 +27,7 @@ __all__ = [
     "Agreement",
     "Student",
     "describe_student",
-    "learn_student",
-    "measure_agreement",
+    "distill_scores",
     "score_by_student",
 ]
 
@@ -70,19 +69,37 @@ class Agreement(NamedTuple):
     n_rows: int
 
 
-def learn_student(
+def distill_scores(
     score: Score,
     X: Any,
+    threshold: float,
     random: np.random.Generator,
     *,
+    widths: Sequence[int] = WIDTHS,
+    n_steps: int = N_STEPS,
+    n_made: int = MOST_MADE,
+    verbose: int = 0,
+) -> tuple[Student, Agreement]:
+    """Train a network to return what `score` returns; measure how far it does on rows of `X`.
+
+    It is trained on `n_made` rows that are made from those of `X`, and never sees these themselves.
+    """
+    rows = _take_dense(X)
+    made = make_rows(rows, min(n_made, BATCH_SIZE * n_steps), random)
+    student = _learn_student(score, rows, made, random, widths, n_steps, verbose)
+    return student, _measure_agreement(student, score, X, threshold, random)
+
+
+def _learn_student(
+    score: Score,
+    rows: NDArray[np.float32],
+    made: NDArray[np.float32],
+    random: np.random.Generator,
     widths: Sequence[int],
     n_steps: int,
-    verbose: int = 0,
+    verbose: int,
 ) -> Student:
-    """Train a network on made rows to return what `score` returns."""
-    rows = _take_dense(X)
     scaling = Scaling.learn(rows)
-    made = make_rows(rows, min(MOST_MADE, BATCH_SIZE * n_steps), random)
     targets = np.asarray(score(made), dtype=np.float64)
     centre, spread = targets.mean(), targets.std() or 1.0
     with own_torch_state(draw_seed(random), n_threads=1):
@@ -137,10 +154,9 @@ def score_by_student(student: Student, X: Any) -> NDArray[np.float32]:
     return scores
 
 
-def measure_agreement(
+def _measure_agreement(
     student: Student, score: Score, X: Any, threshold: float, random: np.random.Generator
 ) -> Agreement:
-    """Compare the network with its model on rows of the table, which it has not been trained on."""
     n_rows = X.shape[0]
     if n_rows > MOST_COMPARED:
         X = X[np.sort(random.choice(n_rows, MOST_COMPARED, replace=False))]

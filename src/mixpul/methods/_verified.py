@@ -2,8 +2,18 @@
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import ndtri
+from scipy.stats import rankdata
 
-__all__ = ["NegativeSide", "draw_rows", "find_others", "share_verified", "weigh_sides"]
+__all__ = [
+    "NegativeSide",
+    "draw_rows",
+    "find_others",
+    "join_weights",
+    "share_verified",
+    "weigh_by_score",
+    "weigh_sides",
+]
 
 # However many there are, the unlabeled rows keep half of the negative side: verified negatives need
 # not be a random draw of all negatives, unlabeled rows are one of all rows. How it was chosen:
@@ -22,6 +32,44 @@ def share_verified(n_verified: int, n_positive: int) -> float:
     (0.125, 0.25)
     """
     return LARGEST_SHARE * n_verified / (n_verified + n_positive)
+
+
+def weigh_by_score(
+    scores: NDArray, is_positive: NDArray[np.bool_], is_negative: NDArray[np.bool_]
+) -> NDArray[np.float64]:
+    r"""Return weights by which verified negatives lie as unlabeled rows do, by their score.
+
+    Rows are seldom checked at random: an audit prefers high scores, and its negatives would push
+    down just the rows that look positive. So a verified negative counts by the inverse of the odds
+    :math:`\exp(a z + b z^2)` of being one, where z is the normal score of its rank. A logistic
+    regression against the unlabeled rows finds a and b; its penalty keeps the weights of a few
+    negatives near 1.
+
+    Parameters
+    ----------
+    scores : ndarray of shape (n,)
+        By a fit that takes verified negatives for unlabeled rows: so both are seen alike.
+    is_positive, is_negative : ndarray of bool of shape (n,)
+
+    Returns
+    -------
+    ndarray of shape (n,)
+        1 on average over verified negatives; 1 for all other rows.
+    """
+    # Imported here: a fit without verified negatives does not wait for it.
+    from sklearn.linear_model import LogisticRegression
+
+    others = ~is_positive
+    target, n_verified = is_negative[others], int(is_negative.sum())
+    z = ndtri((rankdata(scores[others]) - 0.5) / others.sum())
+    shape = np.column_stack([z, z**2 - 1])
+    # Unlabeled rows have the weight of the verified ones together.
+    counts = np.where(target, 1.0, n_verified / max(1, (~target).sum()))
+    checked = LogisticRegression().fit(shape, target, sample_weight=counts)
+    inverse = np.exp(-checked.decision_function(shape[target]))
+    weights = np.ones(len(is_positive))
+    weights[is_negative] = inverse / inverse.mean()
+    return weights
 
 
 def find_others(is_negative: NDArray[np.bool_]) -> slice | NDArray[np.bool_]:
@@ -46,6 +94,8 @@ class NegativeSide:
     n_positive : int
     weights : ndarray of shape (n,), optional
         How often rows are drawn, beside others of their kind.
+    of_verified : ndarray of shape (n,), optional
+        The same for verified negatives alone, on top of `weights`.
     """
 
     def __init__(
@@ -55,9 +105,11 @@ class NegativeSide:
         n: int,
         n_positive: int,
         weights: NDArray[np.float64] | None = None,
+        of_verified: NDArray[np.float64] | None = None,
     ) -> None:
         self.unlabeled, self.verified = unlabeled, np.flatnonzero(is_negative)
         self.weights = weights
+        self.of_verified = join_weights(weights, of_verified)
         wanted = round(share_verified(len(self.verified), n_positive) * n)
         # At least one of them, and an unlabeled row beside it.
         self.n_verified = max(0, min(max(wanted, min(len(self.verified), 1)), n - 1))
@@ -68,8 +120,17 @@ class NegativeSide:
         few = draw_rows(self.unlabeled, self.n_unlabeled, self.weights, random, replace=replace)
         if not self.n_verified:
             return few
-        more = draw_rows(self.verified, self.n_verified, self.weights, random)
+        more = draw_rows(self.verified, self.n_verified, self.of_verified, random)
         return np.concatenate([few, more])
+
+
+def join_weights(
+    one: NDArray[np.float64] | None, other: NDArray[np.float64] | None
+) -> NDArray[np.float64] | None:
+    """Multiply weights of rows; None stands for equal ones."""
+    if one is None or other is None:
+        return other if one is None else one
+    return one * other
 
 
 def draw_rows(

@@ -29,11 +29,9 @@ from mixpul.methods._portfolio import (
 from mixpul.methods._scaling import Scaling
 from mixpul.methods._student import (
     N_STEPS,
-    WIDTHS,
     Student,
     describe_student,
-    learn_student,
-    measure_agreement,
+    distill_scores,
     score_by_student,
 )
 from mixpul.metrics import balanced_threshold
@@ -199,11 +197,10 @@ class AutoPUClassifier(PUClassifier):
         def score(rows: NDArray[np.float32]) -> NDArray[np.float32]:
             return self._combine_scores(self.score_by_member(rows))
 
-        student = learn_student(
-            score, X, random, widths=WIDTHS, n_steps=N_STEPS, verbose=self.verbose
+        self.student_, agreement = distill_scores(
+            score, X, threshold, random, n_steps=N_STEPS, verbose=self.verbose
         )
-        self.agreement_ = measure_agreement(student, score, X, threshold, random)._asdict()
-        self.student_ = student
+        self.agreement_ = agreement._asdict()
         # In memory only: reports still ask them about rows that were left out.
         self._teachers, self.members_ = self.members_, {}
 

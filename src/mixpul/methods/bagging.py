@@ -1,6 +1,8 @@
 """Averages of classifiers that each take a few unlabeled rows for negatives."""
 
-from collections.abc import Iterator
+import warnings
+from collections.abc import Callable, Iterator
+from functools import partial
 from numbers import Integral
 from typing import Any
 
@@ -25,15 +27,17 @@ from mixpul.methods._trees import (
     grow_trees,
     make_predictor,
 )
-from mixpul.methods._verified import NegativeSide, draw_rows
+from mixpul.methods._verified import NegativeSide, draw_rows, weigh_by_score
 from mixpul.metrics import balanced_threshold
 
-__all__ = ["BaggingPUClassifier"]
+__all__ = ["BaggingPUClassifier", "weigh_verified"]
 
 # Fewer unlabeled rows than this do not show a tree where they lie.
 LEAST_UNLABELED = 20
 # As many as a bootstrap draws: each row stays out of the bag of a third of the trees.
 LARGEST_SHARE = 0.632
+# Of a first fit, whose scores tell which kind of rows were checked.
+N_FIRST_TREES = 60
 
 
 class BaggingPUClassifier(PUClassifier):
@@ -43,8 +47,9 @@ class BaggingPUClassifier(PUClassifier):
     rows, drawn without replacement. Both sides have the same total weight. Samples differ in the
     positives that their unlabeled rows hold by mistake, so trees err in different places and their
     average errs less. Each row is also scored by those trees alone that have not seen it. Verified
-    negatives, if there are any, take the place of some of the unlabeled rows of each sample. With
-    `sample_weight` rows are drawn as often as they weigh, unlabeled ones with replacement.
+    negatives, if there are any, take the place of some of the unlabeled rows of each sample, drawn
+    so that they lie as these do. With `sample_weight` rows are drawn as often as they weigh,
+    unlabeled ones with replacement.
 
     With an `estimator` this is the bagging of Mordelet and Vert: every member learns to tell all
     positives from a bootstrap sample of the unlabeled rows.
@@ -159,7 +164,11 @@ class BaggingPUClassifier(PUClassifier):
         random = as_generator(self.random_state)
         grow = self._grow_trees if self.estimator is None else self._fit_members
         unlabeled = np.flatnonzero(~is_positive & ~self._is_negative)
-        samples = grow(X, np.flatnonzero(is_positive), unlabeled, random)
+        of_verified = weigh_verified(
+            X, is_positive, self._is_negative, self._weights, random, self.n_jobs
+        )
+        side = partial(NegativeSide, weights=self._weights, of_verified=of_verified)
+        samples = grow(X, np.flatnonzero(is_positive), unlabeled, side, random)
         was_seen = Seen(len(is_positive), samples)
         self.oob_scores_ = self.score_out_of_bag(X, was_seen)
         self._was_seen = was_seen  # in memory only
@@ -192,6 +201,7 @@ class BaggingPUClassifier(PUClassifier):
         X: Any,
         positive: NDArray[np.intp],
         unlabeled: NDArray[np.intp],
+        side: Callable[..., NegativeSide],
         random: np.random.Generator,
     ) -> list[NDArray[np.intp]]:
         """Grow the default trees, and return the rows that each has seen."""
@@ -200,7 +210,7 @@ class BaggingPUClassifier(PUClassifier):
             n_most = max(1, int(LARGEST_SHARE * len(unlabeled)))
             n = min(max(len(positive), LEAST_UNLABELED), n_most)
         self.n_unlabeled_ = min(int(n), len(unlabeled))
-        draw = self._make_negative_side(unlabeled, len(positive))
+        draw = side(unlabeled, self._is_negative, self.n_unlabeled_, len(positive))
         samples, seeds = [], []
         for _ in range(self.n_estimators):
             few = draw(random)
@@ -218,13 +228,14 @@ class BaggingPUClassifier(PUClassifier):
         X: Any,
         positive: NDArray[np.intp],
         unlabeled: NDArray[np.intp],
+        side: Callable[..., NegativeSide],
         random: np.random.Generator,
     ) -> list[NDArray[np.intp]]:
         """Fit copies of the estimator, and return the rows that each has seen."""
         # As many unlabeled rows as positives by default: every member learns from balanced classes.
         self.n_unlabeled_ = int(self.n_unlabeled or len(positive))
         target = np.arange(len(positive) + self.n_unlabeled_) < len(positive)
-        draw = self._make_negative_side(unlabeled, len(positive))
+        draw = side(unlabeled, self._is_negative, self.n_unlabeled_, len(positive))
         samples, members = [], []
         for _ in range(self.n_estimators):
             # All of them, unless they weigh differently.
@@ -240,11 +251,6 @@ class BaggingPUClassifier(PUClassifier):
             for member, sample in zip(members, samples, strict=True)
         )
         return samples
-
-    def _make_negative_side(self, unlabeled: NDArray[np.intp], n_positive: int) -> NegativeSide:
-        return NegativeSide(
-            unlabeled, self._is_negative, self.n_unlabeled_, n_positive, self._weights
-        )
 
     def _make_member(self, random: np.random.Generator) -> Any:
         """Return a new member, with a seed of its own wherever it asks for one."""
@@ -327,6 +333,30 @@ class Seen:
         """Return which rows all members have seen."""
         whole = np.packbits(np.ones(self._n_members, dtype=bool))
         return np.asarray((self._bits == whole).all(axis=1))
+
+
+def weigh_verified(
+    X: Any,
+    is_positive: NDArray[np.bool_],
+    is_negative: NDArray[np.bool_],
+    weights: NDArray[np.float64] | None,
+    random: np.random.Generator,
+    n_jobs: int | None,
+) -> NDArray[np.float64] | None:
+    """Return weights by which verified negatives lie as unlabeled rows do; None without any.
+
+    A few trees that take them for unlabeled rows score all rows out of bag.
+    """
+    if not is_negative.any():
+        return None
+    first = BaggingPUClassifier(
+        n_estimators=N_FIRST_TREES, n_jobs=n_jobs, random_state=draw_seed(random)
+    )
+    with warnings.catch_warnings():
+        # Of few positives the fit itself has warned already.
+        warnings.simplefilter("ignore")
+        first.fit(X, is_positive, sample_weight=weights)
+    return weigh_by_score(first.oob_scores_, is_positive, is_negative)
 
 
 def _fit_member(member: Any, X: Any, sample: NDArray[np.intp], target: NDArray[np.bool_]) -> Any:

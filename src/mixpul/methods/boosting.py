@@ -23,6 +23,7 @@ from mixpul.methods._trees import (
     make_predictor,
 )
 from mixpul.methods._verified import NegativeSide
+from mixpul.methods.bagging import weigh_verified
 
 __all__ = ["BoostingPUClassifier"]
 
@@ -40,7 +41,8 @@ class BoostingPUClassifier(PUClassifier):
     Trees of a series correct each other, where those of `BaggingPUClassifier` are independent: a
     few dozen small ones find rules of several columns that need more positives elsewhere. Series
     differ in the unlabeled rows that they take for negatives, so their average errs less. Verified
-    negatives, if there are any, take the place of some of the unlabeled rows of each series.
+    negatives, if there are any, take the place of some of the unlabeled rows of each series, drawn
+    so that they lie as these do.
 
     Scores are logits: above 0 rows are denser among positives than among unlabeled rows.
 
@@ -123,7 +125,10 @@ class BoostingPUClassifier(PUClassifier):
 
     def _fit(self, X: Any, is_positive: NDArray[np.bool_]) -> None:
         random = as_generator(self.random_state)
-        samples = self._draw_samples(is_positive, random)
+        of_verified = weigh_verified(
+            X, is_positive, self._is_negative, self._weights, random, self.n_jobs
+        )
+        samples = self._draw_samples(is_positive, of_verified, random)
         # Growing leaves Python for most of its time, so threads are the cheapest workers.
         series = Parallel(n_jobs=self.n_jobs, prefer="threads")(
             delayed(self._boost)(dense_rows(X[rows]), is_positive[rows], self._weigh(rows), seed)
@@ -134,14 +139,17 @@ class BoostingPUClassifier(PUClassifier):
             setattr(self, f"tree_{name}_", array)
 
     def _draw_samples(
-        self, is_positive: NDArray[np.bool_], random: np.random.Generator
+        self,
+        is_positive: NDArray[np.bool_],
+        of_verified: NDArray[np.float64] | None,
+        random: np.random.Generator,
     ) -> Iterator[tuple[NDArray[np.intp], int]]:
         """Yield the rows of each series, and a seed."""
         positive = np.flatnonzero(is_positive)
         unlabeled = np.flatnonzero(~is_positive & ~self._is_negative)
         n = max(LEAST_UNLABELED, UNLABELED_PER_POSITIVE * len(positive))
         n = min(n, len(unlabeled))
-        draw = NegativeSide(unlabeled, self._is_negative, n, len(positive))
+        draw = NegativeSide(unlabeled, self._is_negative, n, len(positive), of_verified=of_verified)
         for _ in range(self.n_estimators):
             yield np.concatenate([positive, draw(random)]), draw_seed(random)
 

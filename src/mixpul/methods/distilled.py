@@ -18,8 +18,7 @@ from mixpul.methods._student import (
     WIDTHS,
     Student,
     describe_student,
-    learn_student,
-    measure_agreement,
+    distill_scores,
     score_by_student,
 )
 from mixpul.methods.auto import AutoPUClassifier
@@ -148,15 +147,15 @@ class DistilledPUClassifier(PUClassifier):
 
     def _learn(self, teacher: PUClassifier, X: Any, random: np.random.Generator) -> None:
         # On the scale of decision_function, where every classifier decides at 0.
-        self.student_ = learn_student(
+        self.student_, agreement = distill_scores(
             teacher.decision_function,
             X,
+            0.0,
             random,
             widths=self.widths,
             n_steps=self.n_steps,
             verbose=self.verbose,
         )
-        agreement = measure_agreement(self.student_, teacher.decision_function, X, 0.0, random)
         self.agreement_ = agreement._asdict()
 
     def _list_needed(self) -> tuple[str, ...]:

@@ -24,7 +24,7 @@ from mixpul._util.random import (
 from mixpul._util.schema import Array, Number, Spec
 from mixpul._util.validation import Interval, StrOptions
 from mixpul.base import PUClassifier
-from mixpul.methods._verified import weigh_sides
+from mixpul.methods._verified import join_weights, weigh_by_score, weigh_sides
 from mixpul.metrics import pu_auc_score
 from mixpul.training import is_images
 
@@ -34,6 +34,8 @@ __all__ = ["LogisticPUClassifier"]
 STRENGTHS = tuple(10.0**k for k in range(-4, 3))
 # More unlabeled rows would not move a line that some hundred positives define.
 MOST_UNLABELED = 20_000
+# Of a first line, whose scores tell which kind of rows were checked.
+FIRST_STRENGTH = 0.1
 ROWS_PER_BLOCK = 4096
 # Rows that are there in double precision at a time.
 ROWS_AT_ONCE = 2**18
@@ -45,8 +47,9 @@ class LogisticPUClassifier(PUClassifier):
     Simple, quick, and hard to beat where classes differ along a line, above all with few labeled
     positives. With `n_landmarks` it is linear in kernel features (Nystroem), and its border may
     bend. Scores are logits: above 0 rows are denser among positives than among unlabeled rows.
-    Verified negatives have a share of the weight of unlabeled rows. `sample_weight` says how much a
-    row counts on its side. Standardise the features first.
+    Verified negatives have a share of the weight of unlabeled rows, weighed so that they lie as
+    these do. `sample_weight` says how much a row counts on its side. Standardise the features
+    first.
 
     Parameters
     ----------
@@ -121,6 +124,7 @@ class LogisticPUClassifier(PUClassifier):
         weights = None if self._weights is None else self._weights[taken]
         sides = Sides(is_positive[taken], self._is_negative[taken], weights)
         features, mapping = self._make_features(_as_matrix(X[taken]), draw_seed(random))
+        sides = _weigh_verified(features, sides)
         self.C_ = self._choose_strength(features, sides, draw_seed(random))
         line = _fit_line(features, sides, self.C_)
         self.coef_ = line.coef_[0] if mapping is None else mapping @ line.coef_[0]
@@ -220,6 +224,17 @@ def _take_some(
         return slice(None)
     some = random.choice(unlabeled, MOST_UNLABELED, replace=False)
     return np.sort(np.concatenate([np.flatnonzero(is_known), some]))
+
+
+def _weigh_verified(features: Any, sides: Sides) -> Sides:
+    """Add weights by which verified negatives lie as unlabeled rows do."""
+    is_positive, is_negative, own = sides
+    if not is_negative.any():
+        return sides
+    none = np.zeros_like(is_negative)
+    first = _fit_line(features, Sides(is_positive, none, own), FIRST_STRENGTH)
+    weights = weigh_by_score(first.decision_function(features), is_positive, is_negative)
+    return sides._replace(weights=join_weights(own, weights))
 
 
 def _fit_line(features: Any, sides: Sides, strength: float) -> LogisticRegression:

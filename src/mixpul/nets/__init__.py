@@ -14,6 +14,7 @@ from mixpul.nets._base import (
     make_net,
     refresh_batch_norm,
 )
+from mixpul.nets._efficientnet import EfficientNetLite0, merge_batch_norms
 from mixpul.nets._images import AllConv13, SmallConv
 from mixpul.nets._kernel import KernelFeatures, KernelNet, KernelSum, simplify
 from mixpul.nets._side_by_side import SideBySide
@@ -23,6 +24,7 @@ __all__ = [
     "NETS",
     "AllConv13",
     "Averaged",
+    "EfficientNetLite0",
     "KernelFeatures",
     "KernelNet",
     "KernelSum",
@@ -36,6 +38,7 @@ __all__ = [
     "make_linear",
     "make_narrow_skip_mlp",
     "make_net",
+    "merge_batch_norms",
     "refresh_batch_norm",
     "simplify",
 ]

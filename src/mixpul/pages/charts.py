@@ -1,6 +1,6 @@
 """Small charts as inline SVG: no script, no file beside the page, colours from the page's theme.
 
-Colours are classes (`series-0` to `series-6`) that `static/charts.css` defines for light and for
+Colours are classes (`series-0` to `series-8`) that `static/charts.css` defines for light and for
 dark pages; dashes and marks tell lines apart where colours do not.
 """
 
@@ -24,8 +24,8 @@ __all__ = [
 WIDTH, HEIGHT = 360, 250
 LEFT, RIGHT, TOP, BOTTOM = 42, 18, 24, 42
 ROW_LEFT, ROW_TOP, ROW_HEIGHT = 132, 4, 19  # of charts with a row for each label
-DASHES = ("", "6 3", "2 3", "9 3 2 3", "", "6 3", "2 3")
-N_SERIES = 7
+DASHES = ("", "6 3", "2 3", "9 3 2 3", "", "6 3", "2 3", "9 3 2 3", "4 2")
+N_SERIES = 9
 
 
 @dataclass(frozen=True)

@@ -49,7 +49,10 @@ class Check(NamedTuple):
 
 
 def render_fit_page(
-    assessment: AssessmentData, *, thumbnails: Mapping[str, str] | None = None
+    assessment: AssessmentData,
+    *,
+    thumbnails: Mapping[str, str] | None = None,
+    known_thumbnails: Mapping[str, str] | None = None,
 ) -> str:
     """Write an assessment as one HTML page that loads nothing.
 
@@ -59,7 +62,10 @@ def render_fit_page(
         What `mixpul fit --json` or `mixpul fit-images --json` prints: plain values, with None for
         what is not known. NaN and infinity are refused, because JSON has neither.
     thumbnails : dict, optional
-        Of images: ``data:`` addresses to show for the names in ``"top"`` and ``"bottom"``.
+        Of images: ``data:`` addresses to show for the names in ``"top"`` and ``"bottom"``, and
+        for near copies.
+    known_thumbnails : dict, optional
+        The same for labeled positives: those in ``"doubtful"``, and those that have near copies.
 
     Returns
     -------
@@ -86,6 +92,9 @@ def render_fit_page(
         importance=draw_importance(assessment["importance"]),
         most_bars=MOST_BARS,
         thumbnails=thumbnails or {},
+        known_thumbnails=known_thumbnails or {},
+        doubtful=assessment.get("doubtful", []),
+        copies=assessment["data"].get("copies", []),
         percent=format_percent,
         count=format_count,
         score_text=format_score,
@@ -135,6 +144,7 @@ def _describe_data(assessment: AssessmentData) -> dict[str, Any]:
         "columns": columns,
         "number_columns": [one["column"] for one in columns if one["kind"] == "number"],
         "top_columns": list_columns(assessment["top"]),
+        "doubtful_columns": list_columns(assessment.get("doubtful", [])),
         "top_csv": link_csv(assessment["top"], unit if id_column is None else id_column),
     }
 

@@ -2,7 +2,7 @@
 
 import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from mixpul.pages.render import embed_json, render
@@ -10,7 +10,12 @@ from mixpul.pages.render import embed_json, render
 __all__ = ["render_review_page"]
 
 
-def render_review_page(queue: Mapping[str, Any], *, source: str | None = None) -> str:
+def render_review_page(
+    queue: Mapping[str, Any],
+    *,
+    source: str | None = None,
+    images: Sequence[str | None] | None = None,
+) -> str:
     """Write rows to check as one HTML page that loads nothing.
 
     Parameters
@@ -20,7 +25,9 @@ def render_review_page(queue: Mapping[str, Any], *, source: str | None = None) -
         row: what `mixpul.assess.queues.make_queue` returns. The CSV file that the page saves has
         the same columns in the same order, with answers in ``"verdict"``.
     source : str, optional
-        The name of the table.
+        The name of the table, or of the folder.
+    images : sequence of str or None, optional
+        Where rows are images: for each a ``data:`` address to show, or None.
 
     Returns
     -------
@@ -39,7 +46,8 @@ def render_review_page(queue: Mapping[str, Any], *, source: str | None = None) -
     rows = [list(line.values()) for line in lines]
     return render(
         "review.html.j2",
-        source=source or "A table",
+        source=source or ("A table" if images is None else "Images"),
+        unit="row" if images is None else "image",
         n_rows=len(rows),
         data=embed_json(
             {
@@ -49,6 +57,7 @@ def render_review_page(queue: Mapping[str, Any], *, source: str | None = None) -
                 "rows": rows,
                 "id": queue["id_column"],
                 "shown": list(queue["shown"]),
+                "images": None if images is None else list(images),
             }
         ),
     )

@@ -3,6 +3,7 @@
 from typing import Any, NamedTuple
 
 from mixpul.pages.numbers import format_percent, format_thousandths
+from mixpul.pages.texts import explain_agreement
 from mixpul.pages.thresholds import AssessmentData
 
 __all__ = ["Candidate", "Network", "describe_weighing"]
@@ -57,6 +58,7 @@ def describe_weighing(assessment: AssessmentData) -> dict[str, Any]:
     ]
     return {
         "candidates": candidates,
+        "what_was_lost": explain_agreement(assessment.get("agreement")),
         "n_left_out": sum(not one.is_kept for one in candidates),
         # By candidate: a portfolio may have more than one MixPUL.
         "networks": {

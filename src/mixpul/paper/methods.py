@@ -18,6 +18,7 @@ from mixpul import (
     VPUClassifier,
     WeightedSVMClassifier,
 )
+from mixpul._names import PRIORS
 from mixpul._util.validation import write_recipe
 from mixpul.paper.baselines import ClassMeans, TunedLogisticRegression
 from mixpul.paper.names import (
@@ -35,6 +36,7 @@ from mixpul.paper.names import (
     N_LABELED,
     NNPU,
     NNPU_WITH,
+    NNPU_WITH_AUTO,
     NTC,
     PNU,
     RAMP,
@@ -116,6 +118,10 @@ METHODS: dict[str, Method] = {
     NTC + AS_PUBLISHED: Method(MixPULClassifier.from_paper(miner="ntc")),
     # nnPU with estimated class priors.
     **{name: Method(NNPUClassifier(prior=prior)) for prior, name in NNPU_WITH.items()},
+    **{
+        name: Method(NNPUClassifier(prior=PRIORS[prior](scorer=AutoPUClassifier())))
+        for prior, name in NNPU_WITH_AUTO.items()
+    },
     # Loss terms left out.
     WITH_ALL_TERMS: Method(WatchedMixPUL.from_paper()),
     WITHOUT_L_U: Method(WatchedMixPUL.from_paper(beta=0.0)),

@@ -48,6 +48,8 @@ AS_PUBLISHED = " as published"
 MIXPUL_AS_PUBLISHED = MIXPUL + AS_PUBLISHED
 # nnPU by the estimator that it takes its class prior from.
 NNPU_WITH = {prior: f"{NNPU}, {prior} prior" for prior in PRIORS}
+# The same, by estimators that read scores: here those of the portfolio, out of fold.
+NNPU_WITH_AUTO = {prior: f"{NNPU}, {prior} prior by {AUTO}" for prior in ("bbe", "dedpul")}
 # How the recipe of a trial ends whose method is given the true class prior.
 TOLD = ", true prior"
 

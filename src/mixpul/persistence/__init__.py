@@ -23,6 +23,7 @@ from mixpul._util.json_values import to_plain
 from mixpul._util.schema import Array, check_value
 from mixpul.base import PUClassifier
 from mixpul.persistence._file import FORMAT, checksum, open_file, read_file, refuse, write_file
+from mixpul.persistence._image_features import WrongExtractor
 from mixpul.persistence._models import pack_model, rebuild_model
 from mixpul.persistence._nets import split_names
 from mixpul.persistence._steps import pack_steps, rebuild_steps, show_steps
@@ -105,8 +106,9 @@ def load(path: str | os.PathLike, **params: Any) -> PUClassifier | Pipeline:
     path : str or path-like
     **params
         Parameters of the classifier to set instead of the stored ones. ``net=`` is needed when it
-        was fitted with a network of your own; own miners and candidates are worth passing if you
-        will fit again. So is ``checkpoint=``: a file does not say where the next fit writes.
+        was fitted with a network of your own, and ``extractor=`` when images went through an
+        extractor of your own. Own miners and candidates are worth passing if you will fit again.
+        So is ``checkpoint=``: a file does not say where the next fit writes.
 
     Returns
     -------
@@ -114,6 +116,7 @@ def load(path: str | os.PathLike, **params: Any) -> PUClassifier | Pipeline:
         What was saved, on the CPU.
     """
     tensors, description = read_file(path)
+    extractor = params.pop("extractor", None)
     name = description["class"]
     if name not in CLASSES:
         raise DamagedFile(
@@ -137,7 +140,9 @@ def load(path: str | os.PathLike, **params: Any) -> PUClassifier | Pipeline:
         whole = model if table is None else build_pipeline(model, table)
         if "steps" in description:
             of_steps = split_names(tensors).get("steps", {})
-            whole = rebuild_steps(description["steps"], of_steps, model)
+            whole = rebuild_steps(description["steps"], of_steps, model, extractor)
+    except WrongExtractor:
+        raise
     # A checksum can be right and the content still not add up: anyone can compute one. Whatever
     # goes wrong then, it is the file.
     except Exception as error:

@@ -19,6 +19,12 @@ from torch import Tensor
 
 from mixpul._util.schema import Anything, ListOf, Record, Text, check_value
 from mixpul.base import PUClassifier
+from mixpul.images import ImageFeatures
+from mixpul.persistence._image_features import (
+    describe_extractor,
+    pack_features,
+    rebuild_features,
+)
 from mixpul.persistence._models import is_our_classifier
 from mixpul.persistence._step_checks import check_count, check_width
 from mixpul.persistence._step_columns import find_places
@@ -50,7 +56,7 @@ def pack_steps(pipeline: Pipeline) -> tuple[Node, dict[str, Tensor], PUClassifie
     # What cannot be read again is not written: the checks are those of `load`.
     bare = {f"{k}": tensor for k, tensor in enumerate(tensors)}
     try:
-        rebuild_steps(tree, bare, classifier)
+        rebuild_steps(tree, bare, classifier, _find_own_extractor(pipeline))
     except ValueError as error:
         raise TypeError(f"This pipeline cannot be stored: {error}") from error
     return tree, numbered, classifier
@@ -68,9 +74,20 @@ def find_classifier(model: Any) -> PUClassifier:
     return model
 
 
-def rebuild_steps(tree: Any, tensors: dict[str, Tensor], classifier: PUClassifier) -> Pipeline:
-    """Put a pipeline together again; `tensors` are those of its steps, by their numbers."""
-    pipeline, _ = _Builder(tensors, classifier).build(tree, None, 0)
+def _find_own_extractor(pipeline: Pipeline) -> Any:
+    """Return the extractor of the user's own that images go through, if there is one."""
+    extractor = getattr(pipeline[0], "extractor", None)
+    return None if isinstance(extractor, str) else extractor
+
+
+def rebuild_steps(
+    tree: Any, tensors: dict[str, Tensor], classifier: PUClassifier, extractor: Any = None
+) -> Pipeline:
+    """Put a pipeline together again; `tensors` are those of its steps, by their numbers.
+
+    `extractor` is one of the user's own, which no file holds.
+    """
+    pipeline, _ = _Builder(tensors, classifier, extractor).build(tree, None, 0)
     if type(pipeline) is not Pipeline or find_classifier(pipeline) is not classifier:
         raise ValueError("its steps do not end in its classifier.")
     return pipeline
@@ -85,7 +102,9 @@ def show_steps(tree: Any) -> list[dict[str, Any]] | None:
     for part in tree["parts"]:
         below = show_steps(part["of"])
         kind = part["of"].get("step", "classifier") if isinstance(part["of"], dict) else part["of"]
-        shown.append({"name": part["name"], "class": kind} | ({"steps": below} if below else {}))
+        more = describe_extractor(part["of"]) if kind == "ImageFeatures" else {}
+        more |= {"steps": below} if below else {}
+        shown.append({"name": part["name"], "class": kind} | more)
     return shown
 
 
@@ -101,6 +120,8 @@ def _pack(step: Any, place: str, tensors: list[Tensor], classifier: Any) -> Any:
     name = type(step).__name__
     if type(step) is TableInput:
         return {"step": name, **pack_table(step)}
+    if type(step) is ImageFeatures:
+        return {"step": name, **pack_features(step, tensors)}
     if HOLDERS.get(name) is type(step):
         node = {"step": name, "parts": _pack_parts(step, place, tensors, classifier)}
         return _pack_rest(node, step, place, tensors)
@@ -192,8 +213,10 @@ def _name_class(model: Any) -> str:
 class _Builder:
     """Builds steps from JSON, the outer ones from their parts."""
 
-    def __init__(self, tensors: dict[str, Tensor], classifier: PUClassifier) -> None:
-        self.tensors = tensors
+    def __init__(
+        self, tensors: dict[str, Tensor], classifier: PUClassifier, extractor: Any
+    ) -> None:
+        self.tensors, self.extractor = tensors, extractor
         self.classifier = classifier
         self.n_steps = 0
 
@@ -213,6 +236,12 @@ class _Builder:
         name = node["step"]
         if name == "TableInput":
             return self._build_table(node, n)
+        if name == "ImageFeatures":
+            # It takes images, so nothing can come before it but the outermost pipeline.
+            if n is not None or depth != 1:
+                raise ValueError("its features of images are not its first step.")
+            step = rebuild_features(node, self.tensors, self.extractor)
+            return step, check_width(step.components_.shape[1])
         if name in HOLDERS:
             return self._build_holder(node, n, depth)
         if name not in KINDS:

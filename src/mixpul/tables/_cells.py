@@ -217,6 +217,8 @@ def _to_number(value: Any, decimal: str) -> float:
         return float(numbers[0])
     if isinstance(value, int | float | Decimal):
         return float(value)
+    if isinstance(value, timedelta):  # in seconds, as `TableInput` takes it
+        return value.total_seconds()
     raise TypeError
 
 

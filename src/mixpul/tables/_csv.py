@@ -175,7 +175,7 @@ class _CSV:
         self.delimiter = style.delimiter or _choose_delimiter(head, name)
         quoted = _match_quoted(self.delimiter)
         blocks = cut_rows(chain([first], pieces), lambda b: _find_row_end(b, quoted), name)
-        self.names, rest = self._read_header(next(blocks))
+        self.names, rest = self._read_header(next(blocks, b""))
         self.columns = choose_columns(kinds, self.names, show_name(name))
         self.blocks = (block for block in chain([rest], blocks) if block.strip(b"\r\n"))
         self.n_rows = 1  # the header is the first one
@@ -185,7 +185,12 @@ class _CSV:
     def _read_header(self, block: bytes) -> tuple[list[str], bytes]:
         """Return the column names and what follows; refuse a first line that cannot hold them."""
         text = block.decode()
-        names, end = next((row, end) for row, end in _split_rows(text, self.delimiter) if row)
+        rows = ((row, end) for row, end in _split_rows(text, self.delimiter) if row)
+        names, end = next(rows, ([], 0))
+        if not names:
+            raise TableError(
+                f"{show_name(self.name)} has no line with column names; write one at its beginning."
+            )
         if all(_is_number(cell) for cell in names if cell.strip()):
             raise TableError(
                 f"{show_name(self.name)} has no header: every cell of its first line is a number "

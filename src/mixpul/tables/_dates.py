@@ -10,12 +10,25 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["ORDERS", "find_date_style", "find_epoch", "read_date", "read_stamps", "say_dates"]
+from mixpul._util.errors import TableError
+from mixpul._util.validation import list_values
+
+__all__ = [
+    "ORDERS",
+    "check_years",
+    "find_date_style",
+    "find_epoch",
+    "read_date",
+    "read_stamps",
+    "say_dates",
+]
 
 ORDERS = {"day-first": "dmy", "month-first": "mdy", "year-first": "ymd"}
 WORDS = {order: words.replace("-", " ") for words, order in ORDERS.items()}
 DAY_OF_1970 = date(1970, 1, 1).toordinal()
 SECONDS_OF_A_DAY = 86_400
+# What a calendar holds, whatever the time zone.
+FIRST, LAST = np.datetime64("0001-01-02", "s"), np.datetime64("9999-12-30", "s")
 
 TIME = (
     r"(?:(?:[T ]|,\s)\s*(?:at |um )?(?P<hour>\d{1,2}):(?P<minute>\d\d)"
@@ -246,3 +259,13 @@ def read_stamps(numbers: NDArray[np.float64], style: Mapping[str, Any]) -> NDArr
         found = _count_days(whole // 10_000, whole // 100 % 100, whole % 100, 0.0)
         days[k] = np.nan if found is None or whole != numbers[k] else found
     return days
+
+
+def check_years(column: Any, name: Any) -> None:
+    """Refuse moments beyond the calendar, which a damaged file or another unit makes."""
+    times = column.to_numpy(dtype="datetime64[s]")
+    if ((times < FIRST) | (times > LAST)).any():
+        raise TableError(
+            f"Column {list_values([str(name)])} has a date outside the years 1 to 9999; correct "
+            "it, or write the column as numbers."
+        )

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from mixpul._util.errors import TableError
+from mixpul._util.errors import MixpulError, TableError
 from mixpul.tables.opening import show_name
 
 __all__ = ["explain_errors"]
@@ -22,8 +22,9 @@ def explain_errors(name: str, form: str) -> Iterator[None]:
         raise TableError(
             f"{show_name(name)} does not fit into memory; read fewer columns or rows of it."
         ) from error
-    except (FileNotFoundError, PermissionError, TableError):
+    except (FileNotFoundError, PermissionError, ImportError, MixpulError):
         raise
-    except (pa.ArrowException, OSError) as error:
+    # Readers of broken files raise whatever their code meets: errors of Arrow, of text, of lookups.
+    except Exception as error:
         message = " ".join(str(error).split())[:200]
         raise TableError(f"{show_name(name)} is broken or not a {form} file: {message}") from error

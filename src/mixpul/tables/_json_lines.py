@@ -1,6 +1,7 @@
 """JSON Lines: one object per line."""
 
 import json
+import re
 from collections.abc import Iterator
 from typing import Any
 
@@ -13,6 +14,8 @@ __all__ = ["read_json_lines"]
 
 # Objects in objects become columns such as address.city; deeper ones stay text.
 DEEPEST = 4
+# Half of a letter, as texts have that were cut by a program that counts in 16 bits.
+HALF = re.compile("[\ud800-\udfff]")
 
 
 def read_json_lines(name: str, compression: str | None, encoding: str | None) -> Iterator[Chunk]:
@@ -49,6 +52,8 @@ def _parse(line: bytes, number: int, name: str) -> dict[str, Any]:
             f"Line {number} of {show_name(name, first=False)} is JSON, but not an object; write "
             'one object per line, such as {"age": 36, "city": "Oslo"}.'
         )
+    if b"\\u" in line and HALF.search(text := json.dumps(row, ensure_ascii=False)):
+        row = json.loads(HALF.sub("\N{REPLACEMENT CHARACTER}", text))
     return row
 
 

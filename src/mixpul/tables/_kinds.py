@@ -10,7 +10,7 @@ from typing import Any, NamedTuple, NoReturn
 import numpy as np
 from numpy.typing import NDArray
 
-from mixpul.tables._dates import read_stamps
+from mixpul.tables._dates import check_years, read_stamps
 from mixpul.tables._numerals import PLAIN
 from mixpul.tables._recognising import Found, read_texts, recognise
 from mixpul.tables._words import TRUE_FALSE, is_gap
@@ -179,6 +179,7 @@ def as_days(column: Any, name: str, style: Mapping[str, Any] | None = None) -> N
         column = _read_iso(column, name)
     if column.dt.tz is not None:
         column = column.dt.tz_convert("UTC").dt.tz_localize(None)
+    check_years(column, name)
     # Not nanoseconds: those end in the year 2262.
     times = column.to_numpy().astype("datetime64[us]")
     return np.where(np.isnat(times), np.nan, times.astype(np.int64) / MICROSECONDS_OF_A_DAY)

@@ -1,4 +1,4 @@
-"""Parts of a table one after the other, or as tasks, wherever joblib is told to run them."""
+"""Parts of a table one after the other, or as tasks wherever joblib runs what is parallel."""
 
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, TypeVar

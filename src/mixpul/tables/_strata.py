@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from mixpul._util.errors import TableError
 from mixpul.tables.labels import check_two, find_positive, means
 
 __all__ = ["Design", "Kind", "code_kinds", "sort_kinds"]
@@ -48,7 +49,13 @@ def code_kinds(
 
     if pa.types.is_dictionary(labels.type):
         labels = labels.cast(labels.type.value_type)
-    coded = labels.dictionary_encode()
+    try:
+        coded = labels.dictionary_encode()
+    except pa.ArrowException as error:
+        raise TableError(
+            f"The label column {design.label!r} holds {labels.type}; numbers, text or true and "
+            "false were expected."
+        ) from error
     if isinstance(coded, pa.ChunkedArray):
         coded = coded.combine_chunks()
     kinds = [_find_kind(_read(v, decimal), design) for v in coded.dictionary.to_pylist()]
@@ -75,7 +82,7 @@ def _read(value: Any, decimal: str) -> Any:
     """Return a label as it is once its column has a type: text that is a number is that number."""
     if isinstance(value, str):
         try:
-            return float(value.replace(decimal, "."))
+            value = float(value.replace(decimal, "."))
         except ValueError:
             return value
     # A number that is not one is a gap; it differs from itself.

@@ -6,7 +6,6 @@ the order of the files, nor on the size of batches, nor on who reads which file:
 some files and what is kept of others is merged by keeping the smallest keys again.
 """
 
-import hashlib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import reduce
@@ -19,6 +18,7 @@ from mixpul._util.errors import TableError
 from mixpul._util.progress import progress_bar
 from mixpul.tables._csv import CSVStyle
 from mixpul.tables._joining import join_pieces
+from mixpul.tables._pieces import Collected, Piece, hash_name, hash_rows, keep_smallest
 from mixpul.tables._reading import TYPED, stream_raw
 from mixpul.tables._spreading import map_parts
 from mixpul.tables._strata import Design, Kind, code_kinds, sort_kinds
@@ -48,19 +48,6 @@ __all__ = [
 MOST_ROWS, MOST_CELLS = 500_000, 50_000_000
 # Of the rows to keep, the share that labeled positives and verified negatives may have at most.
 SHARE_OF_POSITIVES, SHARE_OF_NEGATIVES = 0.5, 0.25
-# How many rows too many are held before they are thrown away: doing so costs a copy.
-SLACK = 1.25
-# Constants of splitmix64, whose outputs of consecutive numbers look random.
-STEP, FIRST, SECOND = 0x9E3779B97F4A7C15, 0xBF58476D1CE4E5B9, 0x94D049BB133111EB
-
-
-class Piece(NamedTuple):
-    """Some rows of a part: their keys, their numbers in the part, and an Arrow table of them."""
-
-    part: str
-    keys: NDArray[np.uint64]
-    rows: NDArray[np.int64]
-    table: Any
 
 
 class Seen(NamedTuple):
@@ -210,10 +197,10 @@ def sample_part(
     import_tables()
     style = CSVStyle.make(**(reading or {}))
     part, name, types = task
-    base = _hash_name(design.seed, name)
+    base = hash_name(design.seed, name)
     sketch = Sketch()
     columns: tuple[str, ...] = ()
-    collected: dict[Kind, _Collected] = {}
+    collected: dict[Kind, Collected] = {}
     n_rows = 0
     for batch in stream_raw(part, types, style):
         columns = _add_columns(columns, batch.schema.names)
@@ -221,7 +208,7 @@ def sample_part(
         keys = hash_rows(base, n_rows, batch.num_rows)
         numbers = np.arange(n_rows, n_rows + batch.num_rows)
         for kind, chosen in code_kinds(batch.column(design.label), design, style.decimal):
-            own = collected.setdefault(kind, _Collected(design.max_rows, (limits or {}).get(kind)))
+            own = collected.setdefault(kind, Collected(design.max_rows, (limits or {}).get(kind)))
             own.add(name, keys, numbers, batch, chosen)
         merge_ranges(sketch.ranges, find_ranges(batch, sketch.ranges, style.decimal))
         n_rows += batch.num_rows
@@ -237,91 +224,6 @@ def sample_part(
 def _add_columns(known: tuple[str, ...], names: Iterable[str]) -> tuple[str, ...]:
     # Lines of JSON may have other keys than those before them.
     return tuple(dict.fromkeys([*known, *names]))
-
-
-def _hash_name(seed: int, name: str) -> int:
-    digest = hashlib.blake2b(f"{seed}\0{name}".encode(errors="surrogateescape"), digest_size=8)
-    return int.from_bytes(digest.digest(), "little")
-
-
-def hash_rows(base: int, first: int, n_rows: int) -> NDArray[np.uint64]:
-    """Return the keys of consecutive rows of a part: splitmix64, seeded by the part.
-
-    The first outputs for the seed 0 are those of the published generator.
-
-    >>> [hex(key) for key in hash_rows(0, 0, 2)]
-    ['0xe220a8397b1dcdaf', '0x6e789e6aa1b965f4']
-    """
-    # Unsigned numbers wrap around, as the generator wants it.
-    keys = np.arange(first + 1, first + n_rows + 1, dtype=np.uint64)
-    keys *= np.uint64(STEP)
-    keys += np.uint64(base)
-    for shift, factor in ((30, FIRST), (27, SECOND)):
-        keys ^= keys >> np.uint64(shift)
-        keys *= np.uint64(factor)
-    keys ^= keys >> np.uint64(31)
-    return keys
-
-
-class _Collected:
-    """Rows of one kind while a part is read."""
-
-    def __init__(self, max_rows: int, limit: np.uint64 | None) -> None:
-        self.max_rows = max_rows
-        self.n_rows = self.n_held = 0
-        self.pieces: list[Piece] = []
-        self.limit = limit
-
-    def add(
-        self,
-        part: str,
-        keys: NDArray[np.uint64],
-        numbers: NDArray[np.int64],
-        batch: Any,
-        chosen: NDArray[np.intp],
-    ) -> None:
-        """Keep those of the `chosen` rows of a batch that may be among the smallest."""
-        self.n_rows += len(chosen)
-        if self.limit is not None:
-            chosen = chosen[keys[chosen] <= self.limit]
-        if not len(chosen):
-            return
-        self.pieces.append(Piece(part, keys[chosen], numbers[chosen], _take(batch, chosen)))
-        self.n_held += len(chosen)
-        if self.n_held > SLACK * self.max_rows:
-            self.pieces = keep_smallest(self.pieces, self.max_rows)
-            self.n_held = self.max_rows
-            self.limit = max(piece.keys.max() for piece in self.pieces)
-
-
-def keep_smallest(pieces: list[Piece], n: int) -> list[Piece]:
-    """Return the `n` rows with the smallest keys; of equal keys the first by part and number."""
-    if sum(len(piece.keys) for piece in pieces) <= n:
-        return pieces
-    keys = np.concatenate([piece.keys for piece in pieces])
-    limit = np.partition(keys, n - 1)[n - 1] if n else np.uint64(0)
-    is_kept = keys < limit
-    owners = np.repeat(np.arange(len(pieces)), [len(piece.keys) for piece in pieces])
-    numbers = np.concatenate([piece.rows for piece in pieces])
-    equal = sorted(
-        np.flatnonzero(keys == limit),
-        key=lambda place: (pieces[owners[place]].part, numbers[place]),
-    )
-    is_kept[equal[: n - int(is_kept.sum())]] = True
-    ends = np.cumsum([len(piece.keys) for piece in pieces])[:-1]
-    kept = []
-    for piece, own in zip(pieces, np.split(is_kept, ends), strict=True):
-        chosen = np.flatnonzero(own)
-        if len(chosen):
-            table = _take(piece.table, chosen)
-            kept.append(Piece(piece.part, piece.keys[chosen], piece.rows[chosen], table))
-    return kept
-
-
-def _take(table: Any, chosen: NDArray[np.intp]) -> Any:
-    import pyarrow as pa
-
-    return table if len(chosen) == table.num_rows else table.take(pa.array(chosen))
 
 
 # -- several parts --------------------------------------------------------------------------

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from mixpul._util.errors import DamagedFile
+from mixpul._util.ranks import is_main
 from mixpul._util.schema import Anything, ListOf, MapOf, Record, Text, check_value
 from mixpul._util.tensor_files import read_tensors, write_tensors
 from mixpul.methods.neural.selection import AverageOfEach, EpochAverage
@@ -68,7 +69,9 @@ class Checkpoint:
         self.draws_from_torch = draws_from_torch
 
     def save(self, history: list[dict[str, float]]) -> None:
-        """Write the state after the epochs in `history`."""
+        """Write the state after the epochs in `history`; of several ranks the first one does."""
+        if not is_main():
+            return
         tensors = {f"nets.{k}": v for k, v in self.nets.state_dict().items()}
         tensors |= {f"average.{k}": v for k, v in self.average.get_sums().items()}
         tensors |= {f"more.{k}": v for k, v in self.tensors.items()}
@@ -139,7 +142,8 @@ class Checkpoint:
 
     def remove(self) -> None:
         """Remove the file: the training is over."""
-        self.path.unlink(missing_ok=True)
+        if is_main():
+            self.path.unlink(missing_ok=True)
 
     def _restore_optimizer(self, tensors: dict[str, Tensor]) -> None:
         parameters = [p for group in self.optimizer.param_groups for p in group["params"]]

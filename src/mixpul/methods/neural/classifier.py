@@ -24,6 +24,7 @@ from mixpul._util.random import (
     hold_out,
     number_folds,
 )
+from mixpul._util.ranks import is_main, take_from_main
 from mixpul._util.validation import Interval, StrOptions, write_recipe
 from mixpul.augment import AUGMENTATIONS, AugmentSpec, flips, make_augment
 from mixpul.base import HeldOut, PUClassifier
@@ -32,6 +33,7 @@ from mixpul.methods.neural.checkpoint import Checkpoint, take_fingerprint
 from mixpul.methods.neural.member import Member, choose_precision, return_float
 from mixpul.methods.neural.negatives import MinedNegatives
 from mixpul.methods.neural.objective import JointObjective, Objective
+from mixpul.methods.neural.ranks import check_ranks, train_together
 from mixpul.methods.neural.selection import PU_AUC, AverageOfEach, Criterion, EpochAverage
 from mixpul.methods.neural.settings import (
     Setting,
@@ -257,10 +259,12 @@ class NeuralPUClassifier(PUClassifier):
         optimizer = self._make_optimizer(joint)
         patience = self.patience if self.early_stopping else None
         average = make_average(objectives, is_positive, patience, self._criterion)
-        checkpoint = self._open_checkpoint(objectives, X, is_positive, optimizer, average)
+        identity = partial(self._identify, X, is_positive)
+        checkpoint = self._open_checkpoint(objectives, identity, is_positive, optimizer, average)
         # Resuming also sets the state of torch, so nothing may be drawn between here and training.
         history = [] if checkpoint is None else checkpoint.resume()
         joint.resume(len(history) * len(joint))
+        check_ranks(self.random_state, identity, joint.networks, len(history))
 
         def end_epoch(record: dict[str, float]) -> bool:
             # Before `average` adds its judgements, which are no sums.
@@ -270,10 +274,12 @@ class NeuralPUClassifier(PUClassifier):
             show(record)
             if checkpoint is not None:
                 checkpoint.save(history)
-            return stop or (self._deadline is not None and time.time() > self._deadline)
+            is_late = self._deadline is not None and time.time() > self._deadline
+            return take_from_main(stop or is_late)
 
         name = type(self).__name__.removesuffix("Classifier")
-        with progress_bar(self.n_epochs, name, self.verbose) as show:
+        verbose = self.verbose if is_main() else 0
+        with progress_bar(self.n_epochs, name, verbose) as show, train_together(joint, optimizer):
             for record in history:
                 show(record)
             self.history_ = train(
@@ -388,7 +394,7 @@ class NeuralPUClassifier(PUClassifier):
     def _open_checkpoint(
         self,
         objectives: list[Objective],
-        X: Any,
+        identity: Callable[[], str],
         is_positive: NDArray[np.bool_],
         optimizer: torch.optim.Optimizer,
         average: EpochAverage | AverageOfEach,
@@ -402,12 +408,9 @@ class NeuralPUClassifier(PUClassifier):
             )
         members = [objective.member for objective in objectives]
         sources = [m.batches.mine for m in members if isinstance(m.batches.mine, MinedNegatives)]
-        # Where the file lies and what is shown make no difference to the weights.
-        own = clone(self).set_params(checkpoint=None, verbose=0)
-        known = (is_positive, self._is_negative, self._weights)
         return Checkpoint(
             self.checkpoint,
-            f"{write_recipe(own)} {take_fingerprint(X, *known)}",
+            identity(),
             nn.ModuleList([nn.ModuleList([member.net for member in members]), *average.nets]),
             optimizer,
             average,
@@ -415,6 +418,13 @@ class NeuralPUClassifier(PUClassifier):
             {f"{k}": source.best_place for k, source in enumerate(sources)},
             not draws_by_itself(self, self._list_settings(is_positive)),
         )
+
+    def _identify(self, X: Any, is_positive: NDArray[np.bool_]) -> str:
+        """Return what is trained on what, as text."""
+        # Where the file lies and what is shown make no difference to the weights.
+        own = clone(self).set_params(checkpoint=None, verbose=0)
+        known = (is_positive, self._is_negative, self._weights)
+        return f"{write_recipe(own)} {take_fingerprint(X, *known)}"
 
     # -- prediction -----------------------------------------------------------------------------
 

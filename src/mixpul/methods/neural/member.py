@@ -10,6 +10,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
+from mixpul._util.ranks import take_from_main
 from mixpul.nets import KernelFeatures, KernelNet
 from mixpul.training import PUBatches, is_faster_in_bfloat16
 
@@ -87,7 +88,8 @@ def choose_precision(precision: str | None, member: Member) -> Callable[[], Any]
     if precision is None:
         return nullcontext
     some = member.batches.rows(member.seen[: member.batches.batch_size])
-    if precision == "auto" and not is_faster_in_bfloat16(member.net, some):
+    # One rank may be busier than another, so the first one decides.
+    if precision == "auto" and not take_from_main(is_faster_in_bfloat16(member.net, some)):
         return nullcontext
     return partial(torch.autocast, some.device.type, torch.bfloat16)
 

@@ -86,6 +86,10 @@ class JointObjective:
         """What is trained: a module with the parameters of all networks."""
         return nn.ModuleList([objective.member.net for objective in self.objectives])
 
+    def list_running(self) -> list[nn.Module]:
+        """Return all networks that run on rows in the course of a training."""
+        return [*self.networks.children(), *(one.predictor for one in self.objectives)]
+
     def list_decays(self) -> list[float | Tensor]:
         """Return the weight decay of each parameter of `networks`."""
         members = [objective.member for objective in self.objectives]

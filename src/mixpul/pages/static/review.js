@@ -4,6 +4,7 @@
 //   key            the name under which this browser keeps the answers
 //   columns, rows  the queue as a table of texts
 //   id, shown      the column that names a row, or null, and the columns to show
+//   images         of images: for each row an address that holds it, or null; null for tables
 // A place is the number of a row in the queue, counted from 0; after the last one comes the end.
 // Texts of the table are set as text, never as HTML.
 (() => {
@@ -48,10 +49,17 @@
     parent.append(element);
   };
 
+  const showImage = (address) => {
+    find("image").hidden = !address;
+    find("no-image").hidden = Boolean(address);
+    if (address) find("image").src = address;
+  };
+
   const showRow = () => {
     const row = queue.rows[place];
     const number = row[columnOf("mixpul_row")];
     find("name").textContent = queue.id === null ? `row ${number}` : `${queue.id} ${row[columnOf(queue.id)]}`;
+    if (queue.images) showImage(queue.images[place]);
     find("values").replaceChildren();
     for (const name of queue.shown) {
       addText(find("values"), "dt", name);
@@ -73,7 +81,8 @@
       button.setAttribute("aria-pressed", button.dataset.answer === answers[place]);
     }
     find("bar").value = n;
-    const where = isDone ? "" : `row ${place + 1} of ${queue.rows.length}, `;
+    const unit = queue.images ? "image" : "row";
+    const where = isDone ? "" : `${unit} ${place + 1} of ${queue.rows.length}, `;
     find("progress").textContent = `${where}${n} answered`;
     find("back").disabled = place === 0;
     find("forward").disabled = isDone;

@@ -3,11 +3,14 @@
 Nothing here runs a trial. Means, standard deviations (of the population: divided by the number of
 runs) and ranks are taken from the records alone, so the same results lead to the same page.
 
-- `numbers`: means, ranks, and where a method loses
+- `gaps`, `numbers`: paired differences, means, ranks, and where a method loses
 - `sections`: one table or figure, its cells as text
+- `evidence`, `claims`: what the paper claims, and what speaks for and against it
 - `figures`, `markdown`, `page`: what is drawn and written
 """
 
+from mixpul.paper.results.claims import Claim, count_verdicts, judge_claims
+from mixpul.paper.results.evidence import Evidence
 from mixpul.paper.results.markdown import render_paper_markdown, render_quality_table
 from mixpul.paper.results.numbers import (
     MEASURES,
@@ -21,16 +24,22 @@ from mixpul.paper.results.numbers import (
     summarise,
 )
 from mixpul.paper.results.page import render_paper_page, write_report
+from mixpul.paper.results.sections import read_sections
 
 __all__ = [
     "MEASURES",
     "Cell",
+    "Claim",
+    "Evidence",
+    "count_verdicts",
     "find_best_methods",
     "find_losses",
     "find_published",
+    "judge_claims",
     "keep_newest",
     "rank_methods",
     "read_folder",
+    "read_sections",
     "render_paper_markdown",
     "render_paper_page",
     "render_quality_table",

@@ -13,13 +13,16 @@ from mixpul.paper.names import (
     MIXPUL,
     MIXPUL_AS_PUBLISHED,
     MIXUP_ABLATION,
+    NNPU,
     NNPU_WITH,
+    NNPU_WITH_AUTO,
     PRIOR_ERROR,
     UCI,
 )
 from mixpul.paper.results.numbers import list_methods, put_in_order
 from mixpul.paper.results.sections import Section
 from mixpul.paper.runs import Record
+from mixpul.paper.targets import Target
 
 __all__ = ["Figure", "draw_figure", "draw_ranks"]
 
@@ -58,10 +61,19 @@ def _draw_priors(section: Section) -> Figure:
     """Draw AUC against the share of labeled positives, one line for each way to get the prior."""
     methods = list_methods(section.cells, section.target)
     names = {method: prior for prior, method in NNPU_WITH.items()}
+    names |= {method: f"{prior} on Auto’s scores" for prior, method in NNPU_WITH_AUTO.items()}
     return _join_panels(
         {
             dataset: [
-                _make_line(section, dataset, method, names.get(method, "true prior"), series)
+                _make_line(
+                    section,
+                    dataset,
+                    method,
+                    names.get(method, "true prior"),
+                    series,
+                    # Of nine bands nobody could tell one from another.
+                    has_band=method == NNPU,
+                )
                 for series, method in enumerate(methods)
             ]
             for dataset in put_in_order({d for d, _, _ in section.cells}, section.target.datasets)
@@ -76,12 +88,10 @@ def _draw_comparison(section: Section) -> Figure:
     run = {dataset for dataset, method, _ in section.cells if method == MIXPUL}
     drawn = {}
     for dataset in put_in_order(run, target.all_datasets):
-        papers = {v: target.published.get((dataset, MIXPUL, v)) for v in target.values}
-        means = {v: published.mean for v, published in papers.items() if published is not None}
         drawn[dataset] = [
             _make_line(section, dataset, MIXPUL, "MixPUL, our defaults", 0),
             _make_line(section, dataset, MIXPUL_AS_PUBLISHED, "MixPUL as published, run by us", 1),
-            charts.Line("the paper’s MixPUL", list(means), list(means.values()), series=2),
+            _make_published_line(target, dataset, "the paper’s MixPUL", 2),
         ]
     return _join_panels(drawn, _draw_auc)
 
@@ -98,7 +108,7 @@ def _draw_curves(section: Section) -> Figure:
             for series, method in enumerate(methods)
             if method in runs[dataset]
         ]
-        for dataset in put_in_order(runs, section.target.datasets)
+        for dataset in put_in_order(runs, section.target.all_datasets)
     }
 
     def draw(dataset: str, lines: Sequence[charts.Line]) -> Markup:
@@ -129,10 +139,38 @@ def _join_panels(
     return Figure(legend, [(name, draw(name, lines)) for name, lines in drawn.items()])
 
 
-def _make_line(section: Section, dataset: str, method: str, name: str, series: int) -> charts.Line:
+def _make_line(
+    section: Section, dataset: str, method: str, name: str, series: int, has_band: bool = True
+) -> charts.Line:
+    """Make a line of means; its band is one standard deviation of the runs to either side."""
     values = [v for v in section.values if (dataset, method, v) in section.cells]
-    means = [section.cells[dataset, method, v].mean for v in values]
-    return charts.Line(name, values, means, series=series)
+    cells = [section.cells[dataset, method, v] for v in values]
+    # The spread of a single run is not known, which is not the same as none.
+    is_known = has_band and bool(cells) and min(cell.runs for cell in cells) > 1
+    sds = [cell.sd for cell in cells] if is_known else None
+    return _make_auc_line(name, values, [cell.mean for cell in cells], sds, series)
+
+
+def _make_published_line(target: Target, dataset: str, name: str, series: int) -> charts.Line:
+    papers = {v: target.published.get((dataset, MIXPUL, v)) for v in target.values}
+    found = {value: number for value, number in papers.items() if number is not None}
+    means = [number.mean for number in found.values()]
+    sds = [number.sd for number in found.values() if number.sd is not None]
+    return _make_auc_line(name, list(found), means, sds if len(sds) == len(means) else None, series)
+
+
+def _make_auc_line(
+    name: str,
+    values: Sequence[float],
+    means: Sequence[float],
+    sds: Sequence[float] | None,
+    series: int,
+) -> charts.Line:
+    if not sds:
+        return charts.Line(name, values, means, series=series)
+    low = [max(0.0, mean - sd) for mean, sd in zip(means, sds, strict=True)]
+    high = [min(1.0, mean + sd) for mean, sd in zip(means, sds, strict=True)]
+    return charts.Line(name, values, means, low, high, series)
 
 
 def _draw_auc(dataset: str, lines: Sequence[charts.Line]) -> Markup:

@@ -7,11 +7,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.stats import rankdata
-from scipy.stats import t as student_t
 
 from mixpul._util.errors import MixpulError
 from mixpul.paper.names import AS_PUBLISHED, AUC, EPOCHS, ERROR, MIXPUL, SUBSET, UCI
 from mixpul.paper.published import Published
+from mixpul.paper.results.gaps import Gap, measure_gap
 from mixpul.paper.runs import Record, has_failed, read_results
 from mixpul.paper.targets import TARGETS, Target
 
@@ -208,9 +208,7 @@ def find_losses(records: Iterable[Record], target: Target, method: str = MIXPUL)
     """
     records = keep_newest(records)
     measure, cells = MEASURES[target.measure], summarise(records, target)
-    scores: dict[Key, dict[int, float]] = {}
-    for record in records:
-        scores.setdefault(_locate_cell(record, target), {})[record["seed"]] = record[target.measure]
+    scores = collect_scores(records, target)
     found = []
     for dataset, value in list_settings(cells, target):
         own = scores.get((dataset, method, value), {})
@@ -227,17 +225,20 @@ def find_losses(records: Iterable[Record], target: Target, method: str = MIXPUL)
     return found
 
 
+def collect_scores(records: Iterable[Record], target: Target) -> dict[Key, dict[int, float]]:
+    """Return the score of each run by its cell, then by its seed."""
+    scores: dict[Key, dict[int, float]] = {}
+    for record in records:
+        scores.setdefault(_locate_cell(record, target), {})[record["seed"]] = record[target.measure]
+    return scores
+
+
 def _compare_pairs(
     method: str, scores: Mapping[int, float], own: Mapping[int, float]
 ) -> Difference:
-    gaps = np.array([scores[seed] - own[seed] for seed in sorted(scores.keys() & own.keys())])
-    n = len(gaps)
-    mean = float(gaps.mean()) if n else 0.0
-    if n < 2:
-        return Difference(method, mean, float("nan"), False)
-    error = float(gaps.std(ddof=1) / n**0.5)
-    is_clear = bool(abs(mean) > student_t.ppf(0.975, n - 1) * error)
-    return Difference(method, mean, error, is_clear)
+    pairs = [(scores[seed], own[seed]) for seed in sorted(scores.keys() & own.keys())]
+    gap = measure_gap({"": pairs}) if pairs else Gap(0.0, float("nan"), 1.0)
+    return Difference(method, gap.mean, gap.error, gap.exceeds(0) or gap.falls_below(0))
 
 
 def lacks_data(record: Record) -> bool:

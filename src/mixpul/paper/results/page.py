@@ -4,6 +4,7 @@ import os
 
 from mixpul._util.files import write_whole
 from mixpul.pages.render import render
+from mixpul.paper.results.claims import SPEAKS, judge_claims
 from mixpul.paper.results.figures import draw_figure, draw_ranks
 from mixpul.paper.results.markdown import render_paper_markdown
 from mixpul.paper.results.sections import describe_provenance, describe_setting, read_sections
@@ -22,6 +23,8 @@ def render_paper_page(folder: str | os.PathLike) -> str:
         "paper.html.j2",
         sections=sections,
         missing=[section for section in everything if not section.records],
+        claims=judge_claims(everything),
+        speaks=SPEAKS,
         headlines=[section.headline for section in sections if section.headline],
         figures={section.target.name: draw_figure(section) for section in sections},
         rank_charts={

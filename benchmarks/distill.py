@@ -1,0 +1,223 @@
+"""Test AUC of one small network beside the portfolio whose scores it has learned.
+
+    python benchmarks/distill.py --data FOLDER [--jobs 2] [--seeds 1] [--first-seed 0] [--show]
+
+Tables and splits are those of suite.py, with 60 and 250 labeled positives. Each trial fits the
+portfolio once and lets several networks learn from it. Settings of the network are chosen by seeds
+from 1000 on; the numbers to show are those of the seeds before. A run that was stopped goes on
+where it stopped; results are in benchmarks/results/distill.jsonl.
+
+    python benchmarks/distill.py --speed
+
+counts rows per second of a network for 30 numbers, in two processes on one thread each, beside a
+plain product of the same matrices and beside reading the rows from Parquet.
+"""
+
+import argparse
+import os
+import tempfile
+import time
+from collections.abc import Callable
+from functools import partial
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from joblib import Parallel, delayed
+from scipy.stats import spearmanr
+from sklearn.metrics import roc_auc_score
+from threadpoolctl import threadpool_limits
+
+from mixpul import AutoPUClassifier, BaggingPUClassifier, DistilledPUClassifier
+from mixpul._util.validation import write_recipe
+from mixpul.methods._student import N_STEPS, WIDTHS, distill_scores, score_by_student
+from mixpul.paper.runs import Record, Trial, has_failed, pack_results, read_results, run
+from suite import RESULTS, find_tables, load_table, split_table
+
+TARGET = "distill"
+LABELED = (60, 250)
+DEFAULT = "default"
+# What was tried; the first one is what the package does.
+STUDENTS: dict[str, dict[str, Any]] = {
+    DEFAULT: {},
+    "twice the steps": {"n_steps": 2 * N_STEPS},
+    "twice the steps, 150,000 rows": {"n_steps": 2 * N_STEPS, "n_made": 150_000},
+}
+
+
+def perform(trial: Trial, data: Path | None) -> Record:
+    """Fit the portfolio, and let each network learn its scores."""
+    split = split_table(*load_table(trial.dataset, data), trial.settings["n_positive"], trial.seed)
+    start = time.process_time()
+    model = AutoPUClassifier(random_state=trial.seed).fit(split.pu.X, split.pu.s)
+    seconds = time.process_time() - start
+    rows = split.X_test.astype(np.float32)
+    theirs = model.decision_function(rows)
+    found = {}
+    # Other networks than the default one are for choosing only.
+    names = STUDENTS if trial.seed >= 1000 else [DEFAULT]
+    for name in names:
+        start = time.process_time()
+        student, agreement = distill_scores(
+            model.decision_function,
+            split.pu.X.astype(np.float32),
+            0.0,
+            np.random.default_rng(trial.seed),
+            **STUDENTS[name],
+        )
+        ours = score_by_student(student, rows)
+        found[name] = {
+            "auc": float(roc_auc_score(split.y_test, ours)),
+            "rank_correlation": float(spearmanr(theirs, ours)[0]),
+            "same_decision": float(np.mean((theirs > 0) == (ours > 0))),
+            "said": agreement._asdict(),
+            "seconds": round(time.process_time() - start, 1),
+        }
+    return {
+        "auc": float(roc_auc_score(split.y_test, theirs)),
+        "students": found,
+        "rows": len(split.pu.s),
+        "fit_seconds": round(seconds, 1),
+    }
+
+
+def list_trials(tables: list[str], seeds: range) -> list[Trial]:
+    recipe = f"{write_recipe(AutoPUClassifier())} {write_recipe(DistilledPUClassifier())}"
+    return [
+        Trial(TARGET, table, "distilled", seed, {"n_positive": n}, recipe)
+        for seed in seeds
+        for n in LABELED
+        for table in tables
+    ]
+
+
+def summarise(records: list[Record]) -> str:
+    """Show what each network has lost: a table in Markdown."""
+    if not records:
+        return "There are no results yet."
+    names = [name for name in STUDENTS if all(name in one["students"] for one in records)]
+    lines = [
+        f"{len(records)} splits of {len({one['dataset'] for one in records})} tables; "
+        f"mean AUC of the portfolio {np.mean([one['auc'] for one in records]):.4f}.",
+        "",
+        "| network | AUC | lost on average | lost at most | rank correlation | same decision "
+        "| seconds |",
+        "| --- |" + " ---: |" * 6,
+    ]
+    for name in names:
+        own = [one["students"][name] for one in records]
+        lost = np.array([one["auc"] - s["auc"] for one, s in zip(records, own, strict=True)])
+        auc, correlation, same, seconds = (
+            np.mean([student[key] for student in own])
+            for key in ("auc", "rank_correlation", "same_decision", "seconds")
+        )
+        lines.append(
+            f"| {name} | {auc:.4f} | {lost.mean():+.4f} | {lost.max():+.4f} | "
+            f"{correlation:.4f} | {same:.3f} | {seconds:.0f} |"
+        )
+    worst = sorted(records, key=lambda one: one["students"][DEFAULT]["auc"] - one["auc"])[:5]
+    told = "; ".join(
+        f"{one['dataset']} with {one['settings']['n_positive']} labeled "
+        f"{one['auc']:.3f} to {one['students'][DEFAULT]['auc']:.3f}"
+        for one in worst
+    )
+    return "\n".join([*lines, "", f"Most is lost on: {told}."])
+
+
+def show_speed(n_rows: int = 1_000_000, n_columns: int = 30) -> None:
+    """Count rows per second of two processes, each on one thread, beside what bounds them."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    random = np.random.default_rng(0)
+    X = random.normal(size=(n_rows, n_columns)).astype(np.float32)
+    y = (X[:, 0] > 1).astype(int)
+    trees = BaggingPUClassifier(random_state=0).fit(X[:2000], y[:2000])
+    model = DistilledPUClassifier(n_steps=100, random_state=0).learn_from(trees, X[:2000])
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "rows.parquet"
+        columns = {f"x{k}": X[:, k] for k in range(n_columns)}
+        pq.write_table(pa.table(columns), path, row_group_size=n_rows // 8)
+        with Parallel(n_jobs=2, mmap_mode="r") as pool:
+            halves = np.array_split(X, 2)
+            speeds = {
+                "one network": _count(pool, model.decision_function, halves),
+                "matrix product": _count(pool, _multiply, halves),
+                "reading Parquet": _count(pool, partial(_read, path), [range(4), range(4, 8)]),
+            }
+    own = speeds["one network"]
+    for name, speed in speeds.items():
+        rows = n_rows * speed
+        print(
+            f"{name:<16} {rows / 1e6:6.2f} million rows a second; network / this {own / speed:.2f}"
+        )
+
+
+def _count(pool: Parallel, work: Callable[[Any], Any], halves: list[Any]) -> float:
+    """Return how often a second both halves are done; the best of five, after a warm-up."""
+    best = 0.0
+    for _ in range(6):
+        start = time.perf_counter()
+        pool(delayed(_on_one_thread)(work, half) for half in halves)
+        best = max(best, 1 / (time.perf_counter() - start))
+    return best
+
+
+def _on_one_thread(work: Callable[[Any], Any], half: Any) -> None:
+    with threadpool_limits(1):
+        work(half)
+
+
+def _multiply(rows: np.ndarray) -> None:
+    """Do the products of the network, and nothing else."""
+    sizes = [rows.shape[1], *WIDTHS]
+    weights = [np.ones(shape, dtype=np.float32) for shape in pairwise(sizes)]
+    for start in range(0, len(rows), 4096):
+        hidden = rows[start : start + 4096]
+        for weight in weights:
+            hidden = hidden @ weight
+
+
+def _read(path: Path, groups: range) -> None:
+    import pyarrow.parquet as pq
+
+    pq.ParquetFile(path).read_row_groups(list(groups), use_threads=False)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--data", type=Path, default=os.environ.get("MIXPUL_DATA"))
+    parser.add_argument("--jobs", type=int, default=1)
+    parser.add_argument("--seeds", type=int, default=1)
+    parser.add_argument("--first-seed", type=int, default=0)
+    parser.add_argument("--only", nargs="*", help="names of tables")
+    parser.add_argument("--show", action="store_true", help="only print what is there")
+    parser.add_argument("--speed", action="store_true", help="only count rows per second")
+    args = parser.parse_args()
+    if args.speed:
+        show_speed()
+        return
+    if not args.show:
+        data = None if args.data is None else Path(args.data)
+        seeds = range(args.first_seed, args.first_seed + args.seeds)
+        trials = list_trials(args.only or find_tables(data), seeds)
+        records = run(trials, partial(perform, data=data), RESULTS, jobs=args.jobs, verbose=1)
+        for record in filter(has_failed, records):
+            print(f"failed: {record['id']}: {record['failure']}")
+        pack_results(RESULTS, TARGET)
+    found = [record for record in read_results(RESULTS, TARGET) if not has_failed(record)]
+    for title, chosen in (
+        (
+            "Seeds from 1000 on, by which settings are chosen",
+            [r for r in found if r["seed"] >= 1000],
+        ),
+        ("Seeds before 1000", [r for r in found if r["seed"] < 1000]),
+    ):
+        print(f"{title}: {summarise(chosen)}\n")
+
+
+if __name__ == "__main__":
+    main()

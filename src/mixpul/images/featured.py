@@ -1,0 +1,143 @@
+"""The features of a folder of images: each is computed once, and pixels are never all in memory."""
+
+import os
+from collections.abc import Container, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import numpy as np
+
+from mixpul._util.errors import MixpulError
+from mixpul._util.progress import progress_bar
+from mixpul.images.extractors import Extractor, compute_features
+from mixpul.images.feature_store import FeatureStore, Stored
+from mixpul.images.features import ImageFeatures
+from mixpul.images.files import Reading, import_pillow, read_files
+from mixpul.images.reading import (
+    Images,
+    Skipped,
+    check_image_folder,
+    explain_nothing,
+    list_files,
+    name_file,
+)
+from mixpul.images.thumbnails import shrink_pixels
+from mixpul.training import IMAGES_PER_PASS
+
+__all__ = ["read_features"]
+
+
+def read_features(
+    folder: str | os.PathLike,
+    features: ImageFeatures | None = None,
+    *,
+    cache: str | os.PathLike | None = None,
+    odd: str = "resize",
+    verbose: int = 0,
+) -> Images:
+    """Read all images of a folder as features; pixels are dropped as soon as these are there.
+
+    Parameters
+    ----------
+    folder : str or path-like
+    features : ImageFeatures, optional
+        By default those of 'efficientnet-lite0'. It need not be fitted.
+    cache : str or path-like, optional
+        A folder where features are kept by the content of files. A run that was stopped goes on
+        there, and a file that is known is not computed again.
+    odd, verbose
+        As in `read_images`.
+
+    Returns
+    -------
+    Images
+        With `features`, in half precision and not standardised, and `thumbnails`.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> from PIL import Image
+    >>> from mixpul.images import ImageFeatures, read_features
+    >>> folder = Path(tempfile.mkdtemp())
+    >>> Image.new("RGB", (64, 48), "red").save(folder / "a.png")
+    >>> means = ImageFeatures(lambda images: images.mean((-2, -1)), size=16)
+    >>> read_features(folder, means).features
+    array([[1., 0., 0.]], dtype=float16)
+    """
+    import_pillow()
+    check_image_folder(folder)
+    features = features or ImageFeatures()
+    extractor = features.find_extractor()
+    paths, skipped = list_files(folder)
+    names: list[str] = []
+    digests: list[str] = []
+    is_resized: list[bool] = []
+    with (
+        _open_store(cache, extractor, features.size) as store,
+        progress_bar(len(paths), Path(folder).name, verbose, "images") as advance,
+    ):
+        for part, readings in _read_ahead(paths, features.size, odd, store):
+            _compute_new(extractor, readings, store)
+            for path, reading in zip(part, readings, strict=True):
+                advance({})
+                name = name_file(path, folder)
+                if reading.reason:
+                    skipped.append(Skipped(name, reading.reason))
+                    continue
+                names.append(name)
+                digests.append(reading.digest)
+                is_resized.append(reading.is_resized)
+        if not names:
+            raise ValueError(explain_nothing(folder, skipped))
+        found = store.take(digests)
+    pixels = np.empty((len(names), 3, 0, 0), dtype=np.uint8)
+    return Images(names, pixels, digests, is_resized, skipped, *found)
+
+
+@contextmanager
+def _open_store(
+    cache: str | os.PathLike | None, extractor: Extractor, size: int
+) -> Iterator[FeatureStore]:
+    """Open the store of a folder, or one that is gone afterwards."""
+    if cache is not None and extractor.checksum is None:
+        raise MixpulError(
+            "The features of a callable cannot be kept, because nothing tells whether it has "
+            "changed; pass a torch.nn.Module, or leave the cache out."
+        )
+    checksum = extractor.checksum or "of a callable"
+    if cache is not None:
+        yield FeatureStore(cache, checksum, size)
+        return
+    with TemporaryDirectory() as scratch:
+        yield FeatureStore(scratch, checksum, size)
+
+
+def _read_ahead(
+    paths: list[Path], size: int, odd: str, known: Container[str]
+) -> Iterator[tuple[list[Path], list[Reading]]]:
+    """Read files some hundred at a time, the next ones while features are computed."""
+    parts = [
+        paths[start : start + IMAGES_PER_PASS] for start in range(0, len(paths), IMAGES_PER_PASS)
+    ]
+    with ThreadPoolExecutor(1, "images ahead") as pool:
+        coming = None
+        for part, later in zip(parts, [*parts[1:], None], strict=True):
+            now = coming or pool.submit(read_files, part, size, odd, known)
+            # Asked for before this one is waited for, so the reader is never idle.
+            coming = pool.submit(read_files, later, size, odd, known) if later else None
+            yield part, now.result()
+
+
+def _compute_new(extractor: Extractor, readings: list[Reading], store: FeatureStore) -> None:
+    """Compute and store features of images that have none; a copy of another one needs none."""
+    new = {
+        reading.digest: reading.pixels
+        for reading in readings
+        if reading.pixels is not None and reading.digest not in store
+    }
+    if new:
+        pixels = np.stack(list(new.values()))
+        store.add(list(new), Stored(compute_features(extractor, pixels), shrink_pixels(pixels)))

@@ -1,0 +1,107 @@
+"""Strange and damaged tables and images: the short form of `make fuzz`; what it has found."""
+
+import datetime
+
+import numpy as np
+import openpyxl
+import pandas as pd
+import pyarrow as pa
+import pyarrow.feather
+import pytest
+
+from fuzz_tables import KEPT, TableFuzz
+from mixpul._util.errors import TableError
+from mixpul.tables import TableInput, read_table, stream_table
+from test_table_cli import run
+
+
+@pytest.fixture(scope="module")
+def fuzz(tmp_path_factory):
+    fuzz = TableFuzz(tmp_path_factory.mktemp("tables"))
+    yield fuzz
+    fuzz.reader.stop()
+
+
+def assert_good(fuzz, least):
+    assert not fuzz.failures
+    assert fuzz.counts.total() >= least
+    assert fuzz.peak < 1024, "megabytes"
+
+
+def test_what_once_failed_is_read_or_refused(fuzz):
+    fuzz.repeat_kept()
+    assert_good(fuzz, len(list(KEPT.iterdir())))
+
+
+def test_strange_tables_and_images_are_read_or_refused(fuzz):
+    fuzz.read_tables(84, first=0)
+    fuzz.read_images(10, first=0)
+    assert_good(fuzz, 94)
+    assert fuzz.counts["tables", "read"] > 10
+
+
+def test_commands_on_strange_tables_end_well_or_in_a_sentence(fuzz):
+    fuzz.run_commands(16, first=0)
+    assert_good(fuzz, 16)
+
+
+def test_a_failure_is_seen(fuzz):
+    """A fuzzer that sees nothing would pass as well."""
+    seen = TableFuzz(fuzz.folder)
+    seen.reader = fuzz.reader
+    seen.try_task(seen.make_task("strange", "csv", 231) | {"form": "no such format"}, "tables")
+    assert seen.failures
+    assert seen.failures[0][4] == "foreign"
+
+
+# -- what it has found ----------------------------------------------------------------------
+
+
+def test_half_letters_in_json_are_read_as_unknown_ones(tmp_path):
+    (tmp_path / "t.jsonl").write_text('{"a": "cut \\ud83d"}\n{"a": "\\ud83d\\ude00"}\n')
+    assert list(read_table(tmp_path / "t.jsonl")["a"]) == ["cut \N{REPLACEMENT CHARACTER}", "😀"]
+
+
+def test_lengths_of_time_in_a_sheet_can_be_scored(tmp_path):
+    book = openpyxl.Workbook()
+    book.active.append(["took", "x"])
+    for k in range(10):
+        book.active.append([datetime.timedelta(hours=k), k % 3])
+    book.save(tmp_path / "t.xlsx")
+    frame = read_table(tmp_path / "t.xlsx")
+    encoder = TableInput().fit(frame)
+    (batch,) = stream_table(tmp_path / "t.xlsx", kinds=encoder.kinds_)
+    np.testing.assert_array_equal(encoder.transform(batch), encoder.transform(frame))
+
+
+@pytest.mark.parametrize("seconds", [2**60, -(2**60)])
+def test_dates_beyond_the_calendar_are_refused_by_name(tmp_path, seconds):
+    table = pa.table({"day": pa.array([0, seconds], pa.timestamp("s")), "x": [1, 2]})
+    pa.feather.write_feather(table, tmp_path / "t.feather")
+    with pytest.raises(TableError, match="'day' has a date outside the years 1 to 9999"):
+        read_table(tmp_path / "t.feather")
+    frame = pd.DataFrame({"day": np.array([0, seconds], "datetime64[s]"), "x": [1, 2]})
+    with pytest.raises(TableError, match="'day' has a date outside"):
+        TableInput().fit(frame)
+
+
+def test_a_type_that_cannot_be_read_is_refused_by_its_column(tmp_path):
+    odd = pa.array([0, 1], pa.timestamp("s", "+24:30"))
+    pa.feather.write_feather(pa.table({"x": [1, 2], "when": odd}), tmp_path / "t.feather")
+    with pytest.raises(TableError, match="'when' has the type timestamp"):
+        read_table(tmp_path / "t.feather")
+
+
+def test_notes_of_pandas_that_are_damaged_do_no_harm(tmp_path):
+    table = pa.table({"x": [1, 2]}).replace_schema_metadata({"pandas": b'{"index_columns" \xb1'})
+    pa.feather.write_feather(table, tmp_path / "t.feather")
+    assert list(read_table(tmp_path / "t.feather")["x"]) == [1, 2]
+
+
+def test_a_name_as_long_as_a_page_is_shortened_in_a_sentence(tmp_path):
+    name = "name" * 1000
+    (tmp_path / "t.csv").write_text(f"{name},{name}\n1,2\n")
+    result = run("prior", tmp_path / "t.csv", "--label", "x")
+    assert result.code == 2
+    assert "more than one column" in result.err
+    assert len(result.err) < 500

@@ -1,0 +1,498 @@
+"""Features of images by networks trained on other images: numbers, store, model file, commands."""
+
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.decomposition import PCA
+from sklearn.pipeline import Pipeline, make_pipeline
+
+from mixpul import LogisticPUClassifier, load, save
+from mixpul._util.errors import DamagedFile, MixpulError
+from mixpul.assess import assess
+from mixpul.images import (
+    ImageFeatures,
+    extractors,
+    featured,
+    find_near_copies,
+    label_images,
+    read_features,
+    read_images,
+)
+from mixpul.images.feature_store import FeatureStore, Stored
+from mixpul.persistence import describe
+from test_image_folders import fill
+from test_persistence import rewrite
+from test_review_cli import press
+from test_table_cli import run
+
+Image = pytest.importorskip("PIL.Image", reason="Pillow is not installed")
+has_weights = pytest.mark.skipif(
+    not extractors.is_installed("efficientnet-lite0"), reason="the weights are not installed"
+)
+
+
+class Blocks(torch.nn.Module):
+    """A network of the user's own: means over 2 x 2 blocks, times weights."""
+
+    def __init__(self, seed=0):
+        super().__init__()
+        start = torch.rand(12, generator=torch.Generator().manual_seed(seed)) + 0.5
+        self.weights = torch.nn.Parameter(start)
+
+    def forward(self, x):
+        return torch.nn.functional.adaptive_avg_pool2d(x, 2).flatten(1) * self.weights
+
+
+@pytest.fixture
+def folders(tmp_path):
+    fill(tmp_path / "known", 16, 0, seed=0)
+    fill(tmp_path / "unlabeled", 14, 26, seed=1)
+    return tmp_path / "known", tmp_path / "unlabeled"
+
+
+# -- the network ----------------------------------------------------------------------------
+
+
+@has_weights
+def test_features_are_those_of_the_reference_implementation():
+    # By efficientnet_lite_pytorch 0.1.0 in double precision, before its last layer.
+    pixels = (np.arange(3 * 64 * 64) * 7919 % 256).astype(np.uint8).reshape(1, 3, 64, 64)
+    found = extractors.find_extractor("efficientnet-lite0").compute(torch.from_numpy(pixels))
+    row = found[0].numpy()
+    expected = {
+        0: 0.6560031921158246,
+        1: 0.0,
+        2: 3.8297259245728625,
+        7: 2.798127429910263,
+        11: 4.019609819124573,
+        15: 3.006814243145972,
+    }
+    assert row.shape == (1280,)
+    # What is left is the rounding of single precision over fifty layers.
+    assert_allclose(row[list(expected)], list(expected.values()), rtol=1e-5, atol=1e-5)
+    assert row.sum() == pytest.approx(849.0282239538758, rel=1e-5)
+    assert (row.argmax(), row.max()) == (14, 6.0)
+
+
+@has_weights
+def test_an_image_has_the_same_features_in_any_company():
+    pixels = np.random.default_rng(0).integers(0, 256, (19, 3, 32, 32), dtype=np.uint8)
+    features = ImageFeatures(size=32)
+    whole = features.extract(pixels)
+    assert_array_equal(features.extract(pixels[17:]), whole[17:])
+    assert_array_equal(features.extract(pixels[:1]), whole[:1])
+
+
+@has_weights
+def test_weights_that_are_not_the_known_ones_are_never_parsed(monkeypatch):
+    monkeypatch.setattr(extractors, "LITE0_CHECKSUM", "0" * 64)
+    monkeypatch.setattr(torch, "load", lambda *_, **__: pytest.fail("it was parsed"))
+    with pytest.raises(DamagedFile, match="not those that mixpul knows"):
+        extractors.load_efficientnet_lite0.__wrapped__()
+
+
+def test_without_the_weights_the_way_to_get_them_is_named(monkeypatch):
+    monkeypatch.setattr(extractors, "LITE0_PACKAGE", "no-such-package")
+    with pytest.raises(ImportError, match=r"mixpul\[pretrained\]"):
+        extractors.load_efficientnet_lite0.__wrapped__()
+
+
+@pytest.mark.parametrize(
+    ("extractor", "words"),
+    [
+        ("resnet", "There are no features 'resnet'; there are efficientnet-lite0"),
+        (3, "a torch.nn.Module or a callable; got int"),
+        (lambda x: x, "one row of numbers for each image"),
+        (lambda x: x.mean((-1, -2)) / 0 * 0, "NaN or infinite"),
+    ],
+)
+def test_what_cannot_extract_is_refused(extractor, words):
+    pixels = np.zeros((3, 3, 8, 8), dtype=np.uint8)
+    with pytest.raises(MixpulError, match=words):
+        ImageFeatures(extractor, size=8).fit(pixels)
+
+
+def test_main_directions_of_standardised_features_are_kept():
+    random = np.random.default_rng(0)
+    pixels = random.integers(0, 256, (200, 3, 8, 8), dtype=np.uint8)
+    pixels[:, 0] = 7  # tells nothing
+    step = ImageFeatures(lambda x: x.mean((-1, -2)), size=8)
+    rows = step.fit_transform(pixels)
+    assert rows.dtype == np.float32
+    assert rows.shape == (200, 2)
+    assert_allclose(rows.mean(0), 0, atol=1e-5)
+    # Columns are uncorrelated, the widest first, and 1 wide on average.
+    spread = np.cov(rows.T, bias=True)
+    assert_allclose(spread[0, 1], 0, atol=1e-4)
+    assert spread[0, 0] >= spread[1, 1]
+    assert_allclose(np.trace(spread), 2, atol=1e-3)
+    # The same as scikit-learn finds, but for signs and that one scale.
+    features = step.extract(pixels).astype(float)[:, 1:]
+    expected = PCA().fit_transform((features - features.mean(0)) / features.std(0))
+    assert_allclose(np.abs(rows), np.abs(expected), atol=1e-3)
+    assert ImageFeatures(step.extractor, size=8, n_components=1).fit_transform(pixels).shape[1] == 1
+    assert_allclose(step.transform(pixels[5:6]), rows[5:6], rtol=1e-6)
+
+
+# -- the store ------------------------------------------------------------------------------
+
+
+def test_each_image_is_computed_once_also_under_another_name(folders, tmp_path, monkeypatch):
+    counted = []
+    compute = featured.compute_features
+    monkeypatch.setattr(
+        featured, "compute_features", lambda e, p: (counted.append(len(p)), compute(e, p))[1]
+    )
+    features, cache = ImageFeatures(Blocks(), size=12), tmp_path / "cache"
+    first = label_images(*folders, features=features, cache=cache)
+    assert sum(counted) == 56
+    (folders[1] / "000.png").rename(folders[1] / "moved.png")
+    again = label_images(*folders, features=features, cache=cache)
+    assert sum(counted) == 56
+    assert dict(zip(again.digests, again.features.tolist(), strict=True)) == dict(
+        zip(first.digests, first.features.tolist(), strict=True)
+    )
+    # Other weights are other features.
+    label_images(*folders, features=ImageFeatures(Blocks(1), size=12), cache=cache)
+    assert sum(counted) == 112
+
+
+def test_features_of_a_folder_are_those_of_its_pixels(folders):
+    features = ImageFeatures(Blocks(), size=12)
+    found = read_features(folders[1], features)
+    assert_array_equal(found.features, features.extract(read_images(folders[1], size=12).pixels))
+    assert found.pixels.shape == (40, 3, 0, 0)
+
+
+def test_a_damaged_part_is_computed_again(folders, tmp_path):
+    features, cache = ImageFeatures(Blocks(), size=12), tmp_path / "cache"
+    first = read_features(folders[0], features, cache=cache)
+    (part,) = cache.glob("*.features")
+    content = bytearray(part.read_bytes())
+    content[-1] ^= 1
+    part.write_bytes(content)
+    assert_array_equal(read_features(folders[0], features, cache=cache).features, first.features)
+    assert len(FeatureStore(cache, features.find_extractor().checksum, 12).places) == 16
+
+
+@pytest.mark.parametrize("features", [np.full((2, 3), np.nan, np.float16), np.zeros((1, 3))])
+def test_forged_parts_are_not_taken(tmp_path, features):
+    store = FeatureStore(tmp_path, "abc", 8)
+    store.add(["a", "b"], Stored(features, np.zeros((2, 3, 8, 8), np.uint8)))
+    assert "a" not in FeatureStore(tmp_path, "abc", 8)
+
+
+def test_a_callable_is_not_kept_on_disk(folders, tmp_path):
+    features = ImageFeatures(lambda x: x.mean((-1, -2)), size=12)
+    with pytest.raises(MixpulError, match="leave the cache out"):
+        read_features(folders[0], features, cache=tmp_path / "cache")
+
+
+# -- near copies ----------------------------------------------------------------------------
+
+
+def test_resized_and_compressed_copies_are_found_and_nothing_else(tmp_path):
+    random = np.random.default_rng(0)
+    for kind in ("known", "unlabeled"):
+        (tmp_path / kind).mkdir()
+        for k in range(30):
+            coarse = Image.fromarray(random.integers(0, 256, (5, 5, 3), dtype=np.uint8))
+            coarse.resize((80, 80), Image.Resampling.BICUBIC).save(tmp_path / kind / f"{k}.png")
+    with Image.open(tmp_path / "known" / "3.png") as original:
+        original.resize((64, 64)).save(tmp_path / "unlabeled" / "small.jpg", quality=60)
+    # Images of one colour are alike without being copies, unless they are the same.
+    Image.new("RGB", (80, 80), (90, 90, 90)).save(tmp_path / "known" / "grey.png")
+    Image.new("RGB", (80, 80), (94, 94, 94)).save(tmp_path / "unlabeled" / "other.png")
+    data = label_images(tmp_path / "known", tmp_path / "unlabeled", size=32)
+    copies = find_near_copies(data.names, data.thumbnails, data.is_positive)
+    assert [(one.id, one.positive) for one in copies] == [("small.jpg", "3.png")]
+    # Features that disagree rule a copy out.
+    opposite = np.where(data.is_positive, 1.0, -1.0)[:, None]
+    assert find_near_copies(data.names, data.thumbnails, data.is_positive, opposite) == []
+
+
+# -- a model and its file -------------------------------------------------------------------
+
+
+@pytest.fixture
+def model(folders):
+    pipeline = make_pipeline(ImageFeatures(Blocks(), size=12), LogisticPUClassifier(C=1.0))
+    data = label_images(*folders, size=12)
+    return assess(pipeline, data.pixels, data.is_positive, ids=data.names)
+
+
+def test_assess_takes_images_or_their_features(model, folders):
+    features = ImageFeatures(Blocks(), size=12)
+    data = label_images(*folders, features=features)
+    pipeline = make_pipeline(features, LogisticPUClassifier(C=1.0))
+    again = assess(pipeline, data.features, data.is_positive, ids=data.names)
+    assert_array_equal(again.scores, model.scores)
+    assert again.data["unit"] == "image"
+    assert again.data["extractor"]["features"] == 12
+    assert type(again.model) is Pipeline
+    # Bright tops are told from bright left sides.
+    assert again.pu_auc.value > 0.6
+
+
+def test_a_model_with_an_extractor_of_ones_own_needs_it_again(model, folders, tmp_path):
+    path = tmp_path / "m"
+    save(model.model, path)
+    pixels = read_images(folders[1], size=12).pixels
+    with pytest.raises(MixpulError, match=r"load\(path, extractor=\.\.\.\)"):
+        load(path)
+    with pytest.raises(MixpulError, match="another checksum"):
+        load(path, extractor=Blocks(1))
+    again = load(path, extractor=Blocks())
+    assert_array_equal(again.predict_proba(pixels), model.model.predict_proba(pixels))
+    assert describe(path)["steps"][0]["extractor"] == "one of the user's own"
+
+
+PARAMS = {"extractor": "efficientnet-lite0", "size": 12, "n_components": 128}
+
+
+def store_named(path, folders):
+    """A model whose file names the extractor; the weights are not needed for that."""
+    pixels = read_images(folders[0], size=12).pixels
+    step = ImageFeatures(Blocks(), size=12)
+    rows = step.fit_transform(pixels)
+    step.extractor, step.checksum_ = "efficientnet-lite0", extractors.LITE0_CHECKSUM
+    classifier = LogisticPUClassifier(C=1.0).fit(rows, np.arange(len(rows)) % 2)
+    save(make_pipeline(step, classifier), path)
+    return path
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ({"params": PARAMS | {"extractor": "os.system"}}, "expected one of 'efficientnet-lite0'"),
+        ({"params": PARAMS | {"extractor": ["x"]}}, "expected one of"),
+        ({"params": PARAMS | {"size": 10**9}}, "'params.size'"),
+        ({"params": PARAMS | {"n_components": "all"}}, "'params.n_components'"),
+        ({"checksum": "0" * 64}, "not that of its weights"),
+        ({"checksum": 3}, "expected text"),
+        ({"learned": dict.fromkeys(("centre_", "scale_", "components_"), 3)}, "centre_"),
+        ({"learned": {}}, "learned.centre_"),
+    ],
+)
+def test_forged_extractors_are_refused(folders, tmp_path, change, words):
+    path = store_named(tmp_path / "m", folders)
+    assert describe(path)["steps"][0]["extractor"] == "efficientnet-lite0"
+    load(path)
+
+    def forge(tensors, description):
+        description["steps"]["parts"][0]["of"] |= change
+
+    rewrite(path, forge)
+    with pytest.raises(DamagedFile, match=re.escape(words)):
+        load(path)
+
+
+# -- commands -------------------------------------------------------------------------------
+
+QUICK = ["--features", "efficientnet-lite0", "--size", 32, "--method", "logistic"]
+
+
+@pytest.fixture(scope="module")
+def fitted(tmp_path_factory):
+    """Two folders, a model of their features, its page and what was said."""
+    folder = tmp_path_factory.mktemp("features")
+    fill(folder / "known", 30, 0, seed=0, size=32)
+    fill(folder / "unlabeled", 14, 26, seed=1, size=32)
+    with Image.open(folder / "known" / "000.png") as original:
+        original.save(folder / "unlabeled" / "copy.bmp")
+    (folder / "unlabeled" / "broken.png").write_bytes(b"no picture")
+    result = run(
+        "fit-images", folder / "known", folder / "unlabeled", *QUICK,
+        "-o", folder / "m.mixpul", "--report", folder / "page.html", "--json",
+    )  # fmt: skip
+    assert result.code == 0, result.err
+    (folder / "fit.json").write_text(result.out)
+    (folder / "fit.err").write_text(result.err)
+    return folder
+
+
+@has_weights
+def test_the_command_says_what_it_learned_from(fitted):
+    told = (fitted / "fit.err").read_text()
+    assert "Features by efficientnet-lite0, trained on ImageNet, 32 x 32 pixels" in told
+    assert "near copies of labeled positives: 1, such as copy.bmp of 000.png" in told
+    content = json.loads((fitted / "fit.json").read_text())
+    assert content["data"]["extractor"] == {
+        "name": "efficientnet-lite0",
+        "checksum": extractors.LITE0_CHECKSUM,
+        "features": 1280,
+        "components": content["data"]["extractor"]["components"],
+    }
+    assert 1 < content["data"]["extractor"]["components"] <= 71
+    assert [one["id"] for one in content["data"]["copies"]] == ["copy.bmp"]
+    page = (fitted / "page.html").read_text()
+    assert " components of 1,280 features by efficientnet-lite0" in page
+    assert "Near copies of known positives" in page
+    assert "unlabeled/broken.png" in page
+    shown = run("inspect", fitted / "m.mixpul")
+    assert f"weights sha256:{extractors.LITE0_CHECKSUM}" in shown.out
+    assert "features by efficientnet-lite0" in shown.out
+
+
+@has_weights
+def test_a_folder_is_scored_as_in_python(fitted, tmp_path):
+    result = run("predict-images", fitted / "m.mixpul", fitted / "known", "-o", tmp_path / "s.csv")
+    assert result.code == 0, result.err
+    lines = (tmp_path / "s.csv").read_text().splitlines()[1:]
+    pixels = read_images(fitted / "known", size=32).pixels
+    expected = load(fitted / "m.mixpul").predict_proba(pixels)[:, 1]
+    assert_allclose([float(line.split(",")[1]) for line in lines], expected, atol=1e-6)
+
+
+@has_weights
+@pytest.mark.parametrize(
+    ("words", "sentence"),
+    [
+        (["--features", "efficientnet-lite0", "--net", "small-conv"], "leave one of them out"),
+        (["--features", "efficientnet-lite0", "--size", 16], "from --size 32 on"),
+        (["--features", "none", "--method", "auto"], "does not learn from pixels"),
+        (["--features", "resnet"], "efficientnet-lite0"),
+    ],
+)
+def test_what_does_not_go_together_is_refused(fitted, tmp_path, words, sentence):
+    result = run("fit-images", fitted / "known", fitted / "unlabeled", *words, "-o", tmp_path / "m")
+    assert result.code == 2
+    assert sentence in re.sub(r"[\s│]+", " ", result.err)
+    assert not any(tmp_path.iterdir())
+
+
+@has_weights
+def test_images_are_drawn_for_review_and_verdicts_counted(fitted, tmp_path):
+    model, folders = fitted / "m.mixpul", (fitted / "known", fitted / "unlabeled")
+    result = run("review", model, *folders, "-n", 10, "-o", tmp_path / "queue.csv")
+    assert result.code == 0, result.err
+    text = (tmp_path / "queue.csv").read_text(encoding="utf-8-sig")
+    header, *lines = text.splitlines()
+    place = header.split(",").index("image")
+    assert len(lines) == 10
+    assert {line.split(",")[place] for line in lines} <= {
+        path.name for path in folders[1].iterdir()
+    }
+    at = header.split(",").index("verdict")
+    answered = [line.split(",") for line in lines]
+    for k, cells in enumerate(answered):
+        cells[at] = "yes" if k % 2 else "no"
+    (tmp_path / "answered.csv").write_text(
+        "\n".join([header, *(",".join(cells) for cells in answered)])
+    )
+    result = run("audit", model, tmp_path / "answered.csv", "--json")
+    assert result.code == 0, result.err
+    found = json.loads(result.out)
+    assert (found["answers"]["yes"], found["answers"]["no"]) == (5, 5)
+    assert "fit-images" in found["next"]
+
+
+@has_weights
+def test_changed_files_and_other_folders_are_not_drawn_from(fitted, tmp_path):
+    model, out = fitted / "m.mixpul", tmp_path / "queue.csv"
+    other = tmp_path / "other"
+    fill(other, 3, 3, seed=5, size=32)
+    for folders, words in (
+        ([fitted / "known", other], "or files have changed since"),
+        ([fitted / "unlabeled"], "name the two folders of the fit"),
+    ):
+        result = run("review", model, *folders, "-o", out)
+        assert result.code > 0
+        assert words in re.sub(r"[\s│]+", " ", result.err)
+        assert not out.exists()
+    result = run("review", model, other, "--unseen", "-n", 4, "-o", out)
+    assert result.code == 0, result.err
+    assert len(out.read_text().splitlines()) == 5
+
+
+@has_weights
+@pytest.mark.parametrize("width", [400, 1200])
+def test_in_a_browser_images_are_answered_by_keys(fitted, browser, tmp_path, width):
+    page = tmp_path / "review.html"
+    folders = (fitted / "known", fitted / "unlabeled")
+    # A queue of its own: the browser keeps the answers of each.
+    words = ["-n", 4, "--seed", width, "-o", page]
+    assert run("review", fitted / "m.mixpul", *folders, *words).code == 0
+    browser.open(page, width)
+    assert browser.overflow() <= 0
+    assert browser.texts("h1") == ["Is this image positive?"]
+    first = browser.run("document.getElementById('image').src")
+    assert first.startswith("data:image/jpeg")
+    assert browser.run("document.getElementById('image').decode().then(() => true)")
+    assert browser.run("document.getElementById('image').naturalWidth") == 320
+    for key in "ynu":
+        press(browser, key)
+    assert "image 4 of 4, 3 answered" in browser.texts("#progress")[0]
+    assert browser.run("document.getElementById('image').src") != first
+    assert browser.complaints() == []
+    assert [one for one in browser.loaded() if not one.startswith("data:")] == []
+
+
+# -- long runs ------------------------------------------------------------------------------
+
+
+@has_weights
+@pytest.mark.slow
+def test_a_killed_fit_goes_on_where_it_stopped(tmp_path):
+    fill(tmp_path / "known", 40, 0, seed=0, size=32)
+    fill(tmp_path / "unlabeled", 500, 1200, seed=1, size=32)
+    words = ["fit-images", tmp_path / "known", tmp_path / "unlabeled", *QUICK]
+    command = [sys.executable, "-m", "mixpul", *map(str, words), "-o", str(tmp_path / "m")]
+    cache = tmp_path / "m.features"
+    child = subprocess.Popen(command, stderr=subprocess.PIPE)
+    # Two parts: that of the known images, and the first one of the others.
+    while child.poll() is None and len(list(cache.glob("*.features"))) < 2:
+        time.sleep(0.01)
+    child.send_signal(signal.SIGKILL)
+    child.communicate()
+    kept = {path: path.stat().st_mtime_ns for path in cache.glob("*.features")}
+    assert len(kept) >= 2
+    assert not (tmp_path / "m").exists()
+    assert subprocess.run(command, check=False, capture_output=True).returncode == 0
+    assert {path: path.stat().st_mtime_ns for path in kept} == kept
+    # The same as without a kill.
+    assert run(*words, "-o", tmp_path / "again").code == 0
+    assert (tmp_path / "again").read_bytes() == (tmp_path / "m").read_bytes()
+    assert not list(cache.glob(".*.partial"))
+
+
+GROWTH = """
+import resource, sys
+from test_image_features import Blocks
+from mixpul.images import ImageFeatures, read_features
+
+peaks = []
+for folder in sys.argv[1:]:
+    found = read_features(folder, ImageFeatures(Blocks(), size=128))
+    peaks.append(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024)
+print(len(found.names), peaks[1] - peaks[0])
+"""
+
+
+@pytest.mark.slow
+def test_memory_does_not_grow_with_the_folder(tmp_path):
+    random = np.random.default_rng(0)
+    for name, n in (("few", 1100), ("many", 6000)):
+        (tmp_path / name).mkdir()
+        for k in range(n):
+            pixels = random.integers(0, 256, (4, 4, 3), dtype=np.uint8)
+            Image.fromarray(pixels).save(tmp_path / name / f"{k}.bmp")
+    path = os.pathsep.join([str(Path(__file__).parent), os.environ.get("PYTHONPATH", "")])
+    done = subprocess.run(
+        [sys.executable, "-c", GROWTH, tmp_path / "few", tmp_path / "many"],
+        capture_output=True, text=True, check=True, env=os.environ | {"PYTHONPATH": path},
+    )  # fmt: skip
+    n, growth = map(float, done.stdout.split())
+    assert n == 6000
+    # The pixels of 6,000 images take 280 megabytes.
+    assert growth < 60
