@@ -14,7 +14,7 @@ __all__ = ["read_json_lines"]
 
 # Objects in objects become columns such as address.city; deeper ones stay text.
 DEEPEST = 4
-# Half of a letter, as texts have that were cut by a program that counts in 16 bits.
+# Half of a letter, as texts have that were shortened by a program that counts in 16 bits.
 HALF = re.compile("[\ud800-\udfff]")
 
 

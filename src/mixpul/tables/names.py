@@ -43,11 +43,9 @@ def check_present(wanted: Iterable[Any], names: Sequence[Any], where: str) -> No
         for name in absent
     }
     meant = [match for matches in near.values() for match in matches]
-    hint = f"did you mean {list_values(meant)}?" if meant else f"it has {list_values(known)}"
+    hint = f"did you mean {list_values(meant)}?" if meant else f"it has {list_values(known)}."
     plural = "s" if len(absent) > 1 else ""
-    raise MixpulError(
-        f"{where} has no column{plural} {list_values(absent)}; {hint}".rstrip(".") + "."
-    )
+    raise MixpulError(f"{where} has no column{plural} {list_values(absent)}; {hint}")
 
 
 def find_column(name: Any, names: Sequence[Any], where: str) -> int:
