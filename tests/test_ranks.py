@@ -161,12 +161,12 @@ def test_torchrun_writes_the_model_of_one_process_and_speaks_once(tmp_path):
     settings = [
         f"--set={one}" for one in ("n_epochs=2", "batch_size=9", "cross_fitting=2", "device=cpu")
     ]
-    words = ["-m", "mixpul", "fit-images", "cats", "photos", "--size=8", *settings, "-o"]
+    words = ["-m", "mixpul", "fit-images", "cats", "photos", "--features=none", "--size=8"]
     torchrun = ["-m", "torch.distributed.run", "--standalone", "--nproc-per-node=2"]
     said = {}
     for name, before in (("one", []), ("two", torchrun)):
         done = subprocess.run(
-            [sys.executable, *before, *words, f"{name}.mixpul"],
+            [sys.executable, *before, *words, *settings, "-o", f"{name}.mixpul"],
             cwd=tmp_path,
             capture_output=True,
             text=True,

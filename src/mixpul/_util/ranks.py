@@ -34,8 +34,9 @@ __all__ = [
     "take_from_main",
 ]
 
-# A rank that is killed is noticed at once. This is for one that hangs, or a network that is gone.
-SECONDS_TO_WAIT = 180
+# A rank that is killed is noticed at once. This is for one that hangs, or a network that is gone,
+# and longer than one rank may need to read images after another.
+SECONDS_TO_WAIT = 600
 
 
 def count_ranks() -> int:
