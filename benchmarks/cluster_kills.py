@@ -20,15 +20,18 @@ import sys
 import tempfile
 import time
 from collections import Counter
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import IO
 
+# Imported before children are forked, and used in them only.
+import distributed
 import numpy as np
 import pandas as pd
-from distributed import Client, LocalCluster
 
-from kills import digest
+from kills import Run, digest
 from mixpul import load
+from mixpul.cli import _parts_on_cluster  # noqa: F401
 from mixpul.cli._parts import LOG
 from mixpul.persistence import read_scores
 
@@ -44,10 +47,8 @@ def make_inputs(folder: Path) -> None:
         rows.to_parquet(folder / "lake" / f"{k:02}.parquet", index=False)
     rows["label"] = (rows["a"] > 1) & (draw.random(N_ROWS) < 0.3)
     rows[:1500].to_csv(folder / "table.csv", index=False)
-    words = ["fit", "table.csv", "--label", "label", "--id", "id", "--method", "bagging"]
-    subprocess.run(
-        [sys.executable, "-m", "mixpul", *words, "-o", "m.mixpul"], cwd=folder, check=True
-    )
+    words = ["fit", str(folder / "table.csv"), "--label", "label", "--id", "id"]
+    Run([*words, "--method", "logistic", "-o", str(folder / "m.mixpul")]).wait()
 
 
 def list_commands(inputs: Path) -> dict[str, list[str]]:
@@ -55,16 +56,48 @@ def list_commands(inputs: Path) -> dict[str, list[str]]:
     labels = ["--label", "label", "--id", "id"]
     methods = ["--methods", "bagging,logistic,boosting", "--folds", "3"]
     return {
-        "predict": ["predict", str(inputs / "m.mixpul"), str(inputs / "lake"), "-o", "scores/"],
-        "compare": ["compare", table, *labels, *methods, "-o", "methods"],
-        "fit": ["fit", table, *labels, "--set", few, "-o", "m.mixpul", "--force"],
+        "predict": [
+            "predict",
+            str(inputs / "m.mixpul"),
+            str(inputs / "lake"),
+            "-o",
+            "{out}/scores/",
+        ],
+        "compare": ["compare", table, *labels, *methods, "-o", "{out}/methods"],
+        "fit": ["fit", table, *labels, "--set", few, "-o", "{out}/m.mixpul", "--force"],
     }
 
 
-def start(words: list[str], folder: Path, scheduler: str, again: bool) -> subprocess.Popen:
+def start(words: list[str], folder: Path, scheduler: str, again: bool) -> Run:
+    """Start a command in a child: what takes seconds to import is there already."""
     more = ["--resume"] if again and words[0] == "predict" else []
-    command = [sys.executable, "-m", "mixpul", *words, *more, "--scheduler", scheduler]
-    return subprocess.Popen(command, cwd=folder, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
+    filled = [word.replace("{out}", str(folder)) for word in words]
+    return Run([*filled, *more, "--scheduler", scheduler])
+
+
+@contextmanager
+def start_cluster():
+    """Yield the address of a cluster in a process of its own, and a file to ask for kills by."""
+    command = [sys.executable, __file__, "--serve"]
+    with subprocess.Popen(
+        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    ) as process:
+        yield process.stdout.readline().strip(), process.stdin
+        process.stdin.close()
+
+
+def serve() -> None:
+    """Run a cluster of two workers; kill one for each line that comes."""
+    with (
+        distributed.LocalCluster(
+            n_workers=2, threads_per_worker=1, dashboard_address=":0", silence_logs=100
+        ) as local,
+        distributed.Client(local) as client,
+    ):
+        print(local.scheduler_address, flush=True)
+        for line in sys.stdin:
+            pids = sorted(client.run(os.getpid).values())
+            os.kill(pids[int(line) % len(pids)], signal.SIGKILL)
 
 
 def read_results(folder: Path) -> dict[str, str]:
@@ -84,29 +117,27 @@ def read_results(folder: Path) -> dict[str, str]:
 
 
 def kill_once(
-    words: list[str], undisturbed: tuple[dict[str, str], float], local: Any, draw: random.Random
+    words: list[str],
+    undisturbed: tuple[dict[str, str], float],
+    cluster: tuple[str, IO[str]],
+    draw: random.Random,
 ) -> tuple[str, list[str]]:
     """Kill a worker or the command, let the command end; return the victim and what was wrong."""
-    expected, seconds = undisturbed
-    scheduler, wrong = local.scheduler_address, []
+    (expected, seconds), (scheduler, killer), wrong = undisturbed, cluster, []
     victim = draw.choice(["worker", "client"])
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         process = start(words, folder, scheduler, again=False)
         time.sleep(draw.uniform(0.1, 1.0) * seconds)
         if victim == "worker":
-            with Client(scheduler) as client:
-                os.kill(draw.choice(list(client.run(os.getpid).values())), signal.SIGKILL)
+            print(draw.randrange(2), file=killer, flush=True)
         else:
             process.kill()
-        said = process.communicate()[1].decode()
-        if victim == "worker" and process.returncode:
-            wrong.append(f"it ended with {process.returncode}: {said}")
-        if victim == "client":
-            process = start(words, folder, scheduler, again=True)
-            said = process.communicate()[1].decode()
-            if process.returncode:
-                wrong.append(f"the next run ended with {process.returncode}: {said}")
+        code = process.wait()
+        if victim == "worker" and code:
+            wrong.append(f"it ended with {code}")
+        if victim == "client" and (code := start(words, folder, scheduler, again=True).wait()):
+            wrong.append(f"the next run ended with {code}")
         found = read_results(folder)
     if set(found) != set(expected):
         wrong.append(f"stray or missing files: {set(found) ^ set(expected)}")
@@ -117,10 +148,8 @@ def kill_once(
 def run_undisturbed(words: list[str], scheduler: str) -> tuple[dict[str, str], float]:
     with tempfile.TemporaryDirectory() as name:
         begun = time.monotonic()
-        process = start(words, Path(name), scheduler, again=False)
-        said = process.communicate()[1].decode()
-        if process.returncode:
-            sys.exit(f"{words[0]} fails undisturbed: {said}")
+        if code := start(words, Path(name), scheduler, again=False).wait():
+            sys.exit(f"{words[0]} fails undisturbed, with exit code {code}.")
         return read_results(Path(name)), time.monotonic() - begun
 
 
@@ -129,22 +158,21 @@ def main() -> None:
     parser.add_argument("--kills", type=int, default=10)
     parser.add_argument("--commands", default="predict,compare,fit")
     parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--serve", action="store_true", help=argparse.SUPPRESS)
     args = parser.parse_args()
+    if args.serve:
+        serve()
+        return
     draw, counts, n_wrong = random.Random(args.seed), Counter[str](), 0
-    with (
-        tempfile.TemporaryDirectory() as name,
-        LocalCluster(
-            n_workers=2, threads_per_worker=1, dashboard_address=":0", silence_logs=100
-        ) as local,
-    ):
+    with tempfile.TemporaryDirectory() as name, start_cluster() as cluster:
         make_inputs(Path(name))
         commands = list_commands(Path(name))
         names, undisturbed = args.commands.split(","), {}
         for k in range(args.kills):
             command = names[k % len(names)]
             if command not in undisturbed:
-                undisturbed[command] = run_undisturbed(commands[command], local.scheduler_address)
-            victim, wrong = kill_once(commands[command], undisturbed[command], local, draw)
+                undisturbed[command] = run_undisturbed(commands[command], cluster[0])
+            victim, wrong = kill_once(commands[command], undisturbed[command], cluster, draw)
             counts[f"{command}, {victim}"] += 1
             n_wrong += bool(wrong)
             for sentence in wrong:
