@@ -56,9 +56,9 @@ class DistilledPUClassifier(PUClassifier):
     student_ : dict of ndarray
         The scale of the columns, and weights and biases layer by layer.
     agreement_ : dict
-        How far the network agrees with its teacher on the rows of the table, on which it was not
-        trained: `rank_correlation` (Spearman), `same_decision` (share of rows on the same side of
-        the threshold), `n_rows`.
+        How far the network agrees with its teacher on the rows of the table, of which it has seen
+        mixtures: `rank_correlation` (Spearman), `same_decision` (share of rows on the same side of
+        the threshold), `n_rows`. On new rows they agree somewhat less.
     threshold_ : float
         That of the teacher.
     n_features_in_ : int

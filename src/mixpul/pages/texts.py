@@ -60,10 +60,10 @@ def explain_agreement(agreement: Mapping[str, float] | None) -> str:
         return ""
     return (
         "One network has learned the scores of the whole model, and takes its place. On "
-        f"{agreement['n_rows']:,} rows of the table, on which it was not trained, the rank "
+        f"{agreement['n_rows']:,} rows of the table, of which it has seen mixtures, the rank "
         f"correlation of both is {agreement['rank_correlation']:.4f}, and "
-        f"{agreement['same_decision']:.1%} of the rows are on the same side of the threshold. "
-        "Figures and thresholds are those of the whole model."
+        f"{agreement['same_decision']:.1%} of the rows are on the same side of the threshold; "
+        "expect somewhat less on new rows. Figures and thresholds are those of the whole model."
     )
 
 
