@@ -65,20 +65,6 @@ def test_a_sigmoid_smooths_what_few_positives_say():
     assert np.mean(errors[True]) < 0.7 * np.mean(errors[False])
 
 
-def test_ratios_of_few_positives_are_drawn_towards_one():
-    labeled, scores, _ = make_mixture(n_positive=30, n_unlabeled=2000)
-    plain, cautious = (learn_density_ratio(labeled, scores, cautious=c) for c in (False, True))
-    np.testing.assert_array_equal(plain[0], cautious[0])
-    # 30 positives: roots of the ratios, with a mean of 1 again.
-    roots = np.sqrt(plain[1])
-    np.testing.assert_allclose(cautious[1], roots / roots.mean())
-    # All positives above the highest quantile of the unlabeled rows: nothing to be drawn.
-    far = learn_density_ratio(
-        np.arange(100) < 10, np.where(np.arange(100) < 10, 9.0, 0.0), cautious=True
-    )
-    assert np.isfinite(far).all()
-
-
 def test_a_sigmoid_that_does_not_fit_is_not_used():
     # No class at all in the upper half beyond a share of one half: far from a sigmoid.
     table = np.stack([np.linspace(-3, 3, 200), np.repeat([0.0, 2.0], 100)])

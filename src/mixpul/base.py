@@ -136,10 +136,10 @@ or array of shape (n_samples, channels, height, width)
         if hasattr(self, "oof_scores_"):
             # On the scale of decision_function, as users compare them with it.
             self.oof_scores_ -= np.float32(self.threshold_)
-        self.has_repeats_ = has_repeats(X)
         if held_out is not None:
             self._learn_density_ratio(is_positive, held_out)
         self._keep_sample(X, is_positive)
+        self.has_repeats_ = has_repeats(X)
         self.classes_ = classes  # last: it marks the classifier as fitted
         return self
 
@@ -268,9 +268,7 @@ or array of shape (n_samples, channels, height, width)
         known = held_out.is_known & np.isfinite(held_out.scores)
         if min(is_positive[known].sum(), (~is_positive[known]).sum()) >= LEAST_POSITIVES:
             centred = held_out.scores[known].astype(np.float64) - self.threshold_
-            self.density_ratio_ = learn_density_ratio(
-                is_positive[known], self._slope * centred, cautious=not self.has_repeats_
-            )
+            self.density_ratio_ = learn_density_ratio(is_positive[known], self._slope * centred)
 
     # -- what a method writes, or may write ---------------------------------------------------
 

@@ -304,9 +304,7 @@ def _enable_probabilities(
     fitted: OutOfFold, is_positive: NDArray[np.bool_], prior: dict[str, Any]
 ) -> None:
     """Store in the classifier what `predict_proba` needs to return probabilities."""
-    fitted.classifier.density_ratio_ = learn_density_ratio(
-        is_positive, fitted.scores, cautious=not getattr(fitted.classifier, "has_repeats_", True)
-    )
+    fitted.classifier.density_ratio_ = learn_density_ratio(is_positive, fitted.scores)
     # Of an unknown prior the limit, so that probabilities are limits, too.
     value = prior["upper"] if prior["source"] == "estimated" else prior["value"]
     fitted.classifier.class_prior_ = {"value": float(value), "source": prior["source"]}

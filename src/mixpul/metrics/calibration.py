@@ -25,9 +25,6 @@ __all__ = [
 N_RESAMPLES = 30
 # Knots of a table, one for each such share of the unlabeled rows.
 N_KNOTS = 200
-# Logarithms of ratios are scaled by n / (n + this) for n labeled positives. How it was chosen:
-# docs/explanation/decisions.md.
-CAUTION = 30
 # Of more rows than this of one kind, quantiles stand for all of them.
 MOST_ROWS = 10_000
 # Logarithms of slopes of the sigmoid, per standard deviation of the scores: from nearly flat to a
@@ -55,14 +52,11 @@ def density_ratio(labeled_share: ArrayLike, n_positive: int, n_unlabeled: int) -
     return share / (1 - share) * n_unlabeled / n_positive
 
 
-def learn_density_ratio(
-    y: ArrayLike, scores: ArrayLike, *, cautious: bool = False
-) -> NDArray[np.float64]:
+def learn_density_ratio(y: ArrayLike, scores: ArrayLike) -> NDArray[np.float64]:
     """Learn how the density ratio of positives to unlabeled rows grows with the score.
 
     The share of labeled rows is an isotonic regression on the score, averaged over resamples of the
-    rows. The resamples are the same in every call. It follows the labels it has seen, so ratios far
-    from 1 are too far from it; `cautious` draws them back, the more the fewer positives there are.
+    rows. The resamples are the same in every call.
 
     Parameters
     ----------
@@ -70,9 +64,6 @@ def learn_density_ratio(
         PU labels: two values, of which the larger means labeled positive.
     scores : array of shape (n,)
         Scores of rows left out of training.
-    cautious : bool, default=False
-        Whether to draw ratios towards 1. Where rows repeat, as in a table of a few categories,
-        this makes them worse.
 
     Returns
     -------
@@ -112,11 +103,7 @@ def learn_density_ratio(
         seen = n_rows > 0
         share = isotonic_regression(n_labeled[seen] / n_rows[seen], sample_weight=n_rows[seen])
         shares += np.interp(knots, values[seen], share) / N_RESAMPLES
-    ratios = density_ratio(shares, n_positive, n_unlabeled)
-    if cautious and ratios.any():
-        ratios **= n_positive / (n_positive + CAUTION)
-        ratios /= ratios.mean()
-    return np.stack([knots, ratios])
+    return np.stack([knots, density_ratio(shares, n_positive, n_unlabeled)])
 
 
 def _thin(scores: NDArray[np.float64]) -> NDArray[np.float64]:
