@@ -128,7 +128,7 @@ class BoostingPUClassifier(PUClassifier):
         of_verified = weigh_verified(
             X, is_positive, self._is_negative, self._weights, random, self.n_jobs
         )
-        samples = self._draw_samples(is_positive, of_verified, random)
+        samples = self._draw_samples(is_positive, random, of_verified)
         # Growing leaves Python for most of its time, so threads are the cheapest workers.
         series = Parallel(n_jobs=self.n_jobs, prefer="threads")(
             delayed(self._boost)(dense_rows(X[rows]), is_positive[rows], self._weigh(rows), seed)
@@ -141,8 +141,8 @@ class BoostingPUClassifier(PUClassifier):
     def _draw_samples(
         self,
         is_positive: NDArray[np.bool_],
-        of_verified: NDArray[np.float64] | None,
         random: np.random.Generator,
+        of_verified: NDArray[np.float64] | None = None,
     ) -> Iterator[tuple[NDArray[np.intp], int]]:
         """Yield the rows of each series, and a seed."""
         positive = np.flatnonzero(is_positive)
