@@ -71,7 +71,7 @@ from mixpul.tables import Leak, TableInput
 KEYS = {
     "data", "method", "settings", "seed", "folds", "pu_auc", "prior", "corrected_auc",
     "thresholds", "suggested", "histogram", "top", "bottom", "importance", "leaderboard",
-    "networks", "history", "checks", "warnings", "made",
+    "networks", "agreement", "doubtful", "history", "checks", "warnings", "made",
 }  # fmt: skip
 
 
