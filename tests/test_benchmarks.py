@@ -171,6 +171,21 @@ def test_the_page_on_verified_negatives_shows_the_committed_results(monkeypatch)
     assert negatives.PAGE.read_text() == negatives.fill_page()
 
 
+def test_the_readme_shows_the_committed_errors_with_pretrained_features():
+    lines = (BENCHMARKS / "results" / "pretrained.jsonl").read_text().splitlines()
+    errors: dict[int, list[float]] = {}
+    for record in map(json.loads, lines):
+        errors.setdefault(record["labeled"], []).append(100 * record["error"])
+    assert {n: len(own) for n, own in errors.items()} == {100: 3, 500: 3, 1000: 3}
+    text = (BENCHMARKS.parent / "README.md").read_text(encoding="utf-8")
+    for title, summarise in (
+        ("MixPUL on features, mean", np.mean),
+        ("standard deviation", np.std),
+    ):
+        cells = " | ".join(f"{summarise(errors[n]):.2f}" for n in sorted(errors))
+        assert f"| {title} | {cells} |" in text
+
+
 def test_what_must_hold_holds_in_the_committed_results(trust):
     at_random = [
         record for record in trust.read_results(trust.RESULTS, trust.TARGET)
