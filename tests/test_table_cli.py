@@ -644,6 +644,19 @@ def audited(work, tmp_path):
     return made
 
 
+@pytest.mark.parametrize("more", [[], ["--truth-positive", "1"]])
+def test_the_truth_of_some_rows_may_be_written_with_decimals(work, tmp_path, more):
+    table = read_table(work / "later.csv")
+    table.loc[::3, "interested"] = np.nan  # makes 1 and 0 of the others 1.0 and 0.0
+    table.drop(columns="bought").to_csv(tmp_path / "test.csv", index=False)
+    words = ["evaluate", work / "model.mixpul", tmp_path / "test.csv", "--truth", "interested"]
+    result = run(*words, *more, "--json")
+    assert result.code == 0, result.err
+    told = json.loads(result.out)["truth"]
+    assert told["n_positive"] == table["interested"].sum()
+    assert told["n_unknown"] == table["interested"].isna().sum()
+
+
 def test_the_truth_may_be_known_of_some_rows_only(audited):
     def forget(table):
         table.loc[table.index % 3 > 0, "truth"] = np.nan

@@ -1,5 +1,6 @@
 """The label column of a table."""
 
+import re
 import warnings
 from typing import Any, NamedTuple
 
@@ -219,7 +220,7 @@ def find_positive(
     if set(values) in USUAL_PAIRS:
         return max(values)
     # Of another pair of numbers, such as 1 and 2, either may be the positive one.
-    texts = {str(value).strip().lower(): value for value in values}
+    texts = {_write_plainly(value): value for value in values}
     yes, no = texts.keys() & POSITIVE_WORDS, texts.keys() & OTHER_WORDS
     if len(yes) == len(no) == 1:
         return texts[yes.pop()]
@@ -231,11 +232,16 @@ def find_positive(
 def means(value: Any, wanted: Any) -> bool:
     """Whether `wanted`, which may be text from a command line, means `value`."""
     if isinstance(value, str | bool | np.bool_):
-        return str(value).lower() == str(wanted).lower() or value == wanted
+        return _write_plainly(value) == _write_plainly(wanted) or value == wanted
     try:
         return float(value) == float(wanted)
     except (TypeError, ValueError):
         return str(value) == str(wanted)
+
+
+def _write_plainly(value: Any) -> str:
+    """Return a label as text: 1.0 is 1, as which a column with gaps may have been written."""
+    return re.sub(r"(?<=\d)\.0+$", "", str(value).strip().lower())
 
 
 def _show(value: Any) -> str:
