@@ -154,7 +154,7 @@ MaxRowsOption = Annotated[
     typer.Option(
         min=100,
         help="Most rows to learn from; of a larger table a random sample is taken. By default "
-        "500,000, and fewer if there are more than 100 columns.",
+        "250,000, and fewer if there are more than 100 columns.",
     ),
 ]
 SeedOption = Annotated[int, typer.Option(min=0, help="The same seed gives the same result.")]

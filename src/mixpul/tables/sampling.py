@@ -52,8 +52,9 @@ __all__ = [
     "sample_table",
 ]
 
-# A fit of 30 columns takes less than 2 GB then (benchmarks/scale.py); wide tables have fewer rows.
-MOST_ROWS, MOST_CELLS = 500_000, 50_000_000
+# The portfolio on twice as many rows of 30 columns took 2.8 GB (benchmarks/scale.py); wide tables
+# have fewer rows.
+MOST_ROWS, MOST_CELLS = 250_000, 25_000_000
 # Of the rows to keep, the share that labeled positives and verified negatives may have at most.
 SHARE_OF_POSITIVES, SHARE_OF_NEGATIVES = 0.5, 0.25
 
@@ -141,7 +142,7 @@ def choose_max_rows(n_columns: int) -> int:
     """Return how many rows to keep if a user does not say it.
 
     >>> choose_max_rows(30), choose_max_rows(1000)
-    (500000, 50000)
+    (250000, 25000)
     """
     return min(MOST_ROWS, MOST_CELLS // max(n_columns, 1))
 
