@@ -36,6 +36,8 @@ __all__ = ["BaggingPUClassifier", "weigh_verified"]
 LEAST_UNLABELED = 20
 # As many as a bootstrap draws: each row stays out of the bag of a third of the trees.
 LARGEST_SHARE = 0.632
+# Rows of a side that a tree sees at most: with leaves of one row a tree is as large as its sample.
+MOST_OF_A_SIDE = 20_000
 # Of a first fit, whose scores tell which kind of rows were checked.
 N_FIRST_TREES = 60
 
@@ -44,7 +46,8 @@ class BaggingPUClassifier(PUClassifier):
     r"""Average of trees, each of which takes a few unlabeled rows for negatives.
 
     Every tree learns to tell a bootstrap sample of the positives from about as many unlabeled
-    rows, drawn without replacement. Both sides have the same total weight. Samples differ in the
+    rows, drawn without replacement, and at most 20,000 of each. Both sides have the same total
+    weight. Samples differ in the
     positives that their unlabeled rows hold by mistake, so trees err in different places and their
     average errs less. Each row is also scored by those trees alone that have not seen it. Verified
     negatives, if there are any, take the place of some of the unlabeled rows of each sample, drawn
@@ -205,19 +208,19 @@ class BaggingPUClassifier(PUClassifier):
         random: np.random.Generator,
     ) -> list[NDArray[np.intp]]:
         """Grow the default trees, and return the rows that each has seen."""
-        n = self.n_unlabeled
+        n, n_positive = self.n_unlabeled, min(len(positive), MOST_OF_A_SIDE)
         if n is None:
             n_most = max(1, int(LARGEST_SHARE * len(unlabeled)))
-            n = min(max(len(positive), LEAST_UNLABELED), n_most)
+            n = min(max(n_positive, LEAST_UNLABELED), n_most)
         self.n_unlabeled_ = min(int(n), len(unlabeled))
         draw = side(unlabeled, self._is_negative, self.n_unlabeled_, len(positive))
         samples, seeds = [], []
         for _ in range(self.n_estimators):
             few = draw(random)
-            some = draw_rows(positive, len(positive), self._weights, random)
+            some = draw_rows(positive, n_positive, self._weights, random)
             samples.append(np.concatenate([some, few]))
             seeds.append(draw_seed(random))
-        trees = grow_trees(X, samples, len(positive), seeds, self.splits, self.n_jobs)
+        trees = grow_trees(X, samples, n_positive, seeds, self.splits, self.n_jobs)
         self._estimators: list[Any] = []
         for name, array in trees._asdict().items():
             setattr(self, f"tree_{name}_", array)
