@@ -149,7 +149,6 @@ def _draw_any(
 
     about = describe(model)
     info = about["info"]
-
     return draw_images(
         model,
         about["checksum"],

@@ -47,12 +47,11 @@ class BaggingPUClassifier(PUClassifier):
 
     Every tree learns to tell a bootstrap sample of the positives from about as many unlabeled
     rows, drawn without replacement, and at most 20,000 of each. Both sides have the same total
-    weight. Samples differ in the
-    positives that their unlabeled rows hold by mistake, so trees err in different places and their
-    average errs less. Each row is also scored by those trees alone that have not seen it. Verified
-    negatives, if there are any, take the place of some of the unlabeled rows of each sample, drawn
-    so that they lie as these do. With `sample_weight` rows are drawn as often as they weigh,
-    unlabeled ones with replacement.
+    weight. Samples differ in the positives that their unlabeled rows hold by mistake, so trees err
+    in different places and their average errs less. Each row is also scored by those trees alone
+    that have not seen it. Verified negatives, if there are any, take the place of some of the
+    unlabeled rows of each sample, drawn so that they lie as these do. With `sample_weight` rows are
+    drawn as often as they weigh, unlabeled ones with replacement.
 
     With an `estimator` this is the bagging of Mordelet and Vert: every member learns to tell all
     positives from a bootstrap sample of the unlabeled rows.
