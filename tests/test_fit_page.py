@@ -252,6 +252,21 @@ def test_without_a_prior_the_answer_has_limits(bounded):
     assert "35.0\xa0% by BBE and 32.0\xa0% by DEDPUL" in page
 
 
+@pytest.mark.parametrize(("source", "precision", "is_said"), [
+    ("estimated", 1.0, True),
+    # Shown as 100.0 % as well, but it is a limit.
+    ("estimated", 0.9996, False),
+    ("estimated", None, False),
+    ("given", 1.0, False),
+])  # fmt: skip
+def test_a_precision_that_nothing_limits_is_said_to_have_no_limit(
+    bounded, source, precision, is_said
+):
+    bounded["prior"]["source"] = source
+    bounded["thresholds"]["precision"]["value"][1] = precision
+    assert ("the labels give no limit here" in render_fit_page(bounded)) is is_said
+
+
 def test_chance_is_called_chance(small):
     small["pu_auc"] |= {"value": 0.55, "low": 0.48}
     assert answer(render_fit_page(small))[0].startswith("The model ranks no better than chance")

@@ -24,6 +24,7 @@ from mixpul.pages.thresholds import (
     find_start,
     is_impossible,
     is_known,
+    is_unlimited,
     list_suggestions,
     prepare_slider,
 )
@@ -159,6 +160,7 @@ def _describe_start(assessment: AssessmentData) -> dict[str, Any]:
         "grade": grade_ranking(assessment),
         "known": describe_prior(assessment),
         "is_known": is_known(assessment),
+        "is_unlimited": is_unlimited(assessment, start),
         "missing_promise": explain_missing_promise(assessment),
         "unknowns": list_unknowns(assessment),
         "suggestions": list_suggestions(assessment, f"{name_unit(assessment)}s"),

@@ -28,6 +28,7 @@ __all__ = [
     "find_start",
     "is_impossible",
     "is_known",
+    "is_unlimited",
     "list_suggestions",
     "prepare_slider",
 ]
@@ -109,6 +110,12 @@ def is_impossible(assessment: AssessmentData, place: int) -> bool:
     most = curves["flagged"]["high"][place]
     found = assessment["prior"]["value"] * curves["recall"]["value"][place]
     return is_known(assessment) and most is not None and bool(found > most)
+
+
+def is_unlimited(assessment: AssessmentData, place: int) -> bool:
+    """Tell whether the precision at a threshold has no limit: all flagged rows may be positive."""
+    precision = assessment["thresholds"]["precision"]["value"][place]
+    return not is_known(assessment) and precision is not None and bool(precision >= 1)
 
 
 def find_boundaries(points: Sequence[float]) -> list[float]:
