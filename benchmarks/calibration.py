@@ -122,18 +122,21 @@ def find_floor(probabilities: np.ndarray, random: np.random.Generator) -> float:
 
 
 def write_report(done: list[dict[str, Any]]) -> str:
-    """Return the mean error of each cell as text."""
+    """Return the mean error of each cell as text, with its standard error over draws."""
     cells = defaultdict(list)
     for one in done:
         cells[one["table"], one["labeled"], one["method"]].append(one)
     lines = [
-        f"{'table':10}{'labeled':>8} {'method':8}{'error':>7}{'floor':>7}{'scores':>8}{'draws':>7}"
+        f"{'table':10}{'labeled':>8} {'method':8}{'error':>7}{'±':>7}{'floor':>7}{'scores':>8}"
+        f"{'draws':>7}"
     ]
     for (name, labeled, method), own in sorted(cells.items()):
         error, floor, of_scores = (
             np.mean([one[key] for one in own]) for key in ("error", "floor", "error_of_scores")
         )
-        numbers = f"{error:7.3f}{floor:7.3f}{of_scores:8.3f}{len(own):7}"
+        spread = np.std([one["error"] for one in own], ddof=1) if len(own) > 1 else np.nan
+        numbers = f"{error:7.3f}{spread / np.sqrt(len(own)):7.3f}"
+        numbers += f"{floor:7.3f}{of_scores:8.3f}{len(own):7}"
         lines.append(f"{name:10}{labeled:8g} {method:8}{numbers}")
     return "\n".join(lines)
 

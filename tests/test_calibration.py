@@ -19,7 +19,7 @@ from mixpul import (
 from mixpul._util.arrays import has_repeats
 from mixpul.assess import assess
 from mixpul.metrics import calibration_error, learn_density_ratio, to_probabilities
-from mixpul.metrics.calibration import density_ratio
+from mixpul.metrics.calibration import average_ratios, density_ratio
 from mixpul.tables import TableInput
 
 
@@ -39,6 +39,31 @@ def test_the_density_ratio_by_hand():
     np.testing.assert_allclose(ratios, [0.387755, 2.111111, 8.142857], rtol=1e-6)
     np.testing.assert_allclose(np.minimum(1, 0.2 * ratios), [0.077551, 0.422222, 1.0], rtol=2e-6)
     assert np.isfinite(density_ratio([0.0, 1.0], 50, 950)).all()
+
+
+def test_ratios_that_resamples_do_not_agree_on_are_drawn_towards_1_by_hand():
+    # Shares .5 and .75 are ratios of 1 and 3, of variance 1 over knots. The second share has a
+    # variance of .045, times 1 / (1 - .75)^4 = 256 that is 11.52 for the ratio:
+    # (9 + 11.52) / (3 + 11.52).
+    shares = np.array([[0.5, 0.6], [0.5, 0.9]])
+    np.testing.assert_allclose(average_ratios(shares, 50, 50), [1.0, 1.413223], rtol=1e-6)
+    # Of ratios 0 and 30, of variance 225, the second has a variance of 120^2 * .02 = 288:
+    # (900 + 1.28) / (30 + 1.28). Where no positive is expected, none is made up.
+    shares = np.array([[0.0, 0.4], [0.0, 0.6]])
+    np.testing.assert_allclose(average_ratios(shares, 1, 30), [0.0, 28.813299], rtol=1e-6)
+    agreed = np.array([[0.0, 0.2, 0.3]] * 2)
+    np.testing.assert_allclose(average_ratios(agreed, 50, 50), density_ratio(agreed[0], 50, 50))
+
+
+def test_few_positives_of_classes_that_overlap_do_not_make_probabilities_extreme():
+    errors = []
+    for seed in range(10):
+        labeled, scores, _ = make_mixture(60, 900, gap=0.5, seed=seed)
+        found = to_probabilities(scores, learn_density_ratio(labeled, scores), 0.3, smooth=True)
+        exact = 0.3 / (0.3 + 0.7 * np.exp(0.125 - 0.5 * scores))
+        errors.append(np.abs(found - exact)[~labeled].mean())
+    # It would be .0415 if every ratio were taken as it is.
+    assert np.mean(errors) < 0.032
 
 
 def test_probabilities_by_hand():

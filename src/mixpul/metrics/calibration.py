@@ -13,6 +13,7 @@ from mixpul.metrics.checks import check_prior_range
 
 __all__ = [
     "ProbabilityLine",
+    "average_ratios",
     "calibration_error",
     "density_ratio",
     "find_probability_line",
@@ -56,7 +57,8 @@ def learn_density_ratio(y: ArrayLike, scores: ArrayLike) -> NDArray[np.float64]:
     """Learn how the density ratio of positives to unlabeled rows grows with the score.
 
     The share of labeled rows is an isotonic regression on the score, averaged over resamples of the
-    rows. The resamples are the same in every call.
+    rows. The resamples are the same in every call. Where they differ much, because few positives
+    lie there, the ratio is drawn towards 1, its mean over unlabeled rows.
 
     Parameters
     ----------
@@ -95,15 +97,56 @@ def learn_density_ratio(y: ArrayLike, scores: ArrayLike) -> NDArray[np.float64]:
     weight = np.array([n_positive / len(positive), n_unlabeled / len(unlabeled)])
     knots = np.quantile(unlabeled, (np.arange(N_KNOTS) + 0.5) / N_KNOTS)
     random = np.random.default_rng(0)
-    shares = np.zeros(N_KNOTS)
-    for _ in range(N_RESAMPLES):
+    shares = np.empty((N_RESAMPLES, N_KNOTS))
+    for own in shares:
         drawn = np.stack([random.multinomial(n.sum(), n / n.sum()) for n in counts])
         n_labeled, n_other = drawn * weight[:, None]
         n_rows = n_labeled + n_other
         seen = n_rows > 0
         share = isotonic_regression(n_labeled[seen] / n_rows[seen], sample_weight=n_rows[seen])
-        shares += np.interp(knots, values[seen], share) / N_RESAMPLES
-    return np.stack([knots, density_ratio(shares, n_positive, n_unlabeled)])
+        own[:] = np.interp(knots, values[seen], share)
+    ratios = average_ratios(shares, n_positive, n_unlabeled)
+    return np.stack([knots, ratios])
+
+
+def average_ratios(
+    shares: NDArray[np.float64], n_positive: int, n_unlabeled: int
+) -> NDArray[np.float64]:
+    r"""Return the density ratio at each knot, as far as resamples agree on it.
+
+    Before anything is seen, a ratio is taken for a draw of a gamma distribution. Its mean is 1, as
+    over unlabeled rows, and its variance t is that of the ratios over unlabeled rows, or 1 if that
+    is less: as if one positive had been seen where one was expected. A ratio r that is known with
+    the variance v then becomes :math:`(t r^2 + v) / (t r + v)`. Ratios near 0 stay there: a place
+    with many rows and no positive says enough.
+
+    Parameters
+    ----------
+    shares : ndarray of shape (n_resamples, n_knots)
+        Of labeled rows, ascending with the knots.
+    n_positive, n_unlabeled : int
+
+    Returns
+    -------
+    ndarray of shape (n_knots,)
+        Ascending.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mixpul.metrics.calibration import average_ratios
+    >>> average_ratios(np.array([[0.5, 0.6], [0.5, 0.9]]), 50, 50).round(3).tolist()
+    [1.0, 1.413]
+    """
+    share = np.minimum(shares.mean(axis=0), MOST_SHARE)
+    ratio = density_ratio(share, n_positive, n_unlabeled)
+    # Variances by the derivative of the ratio: ratios of single resamples may be beyond all bounds.
+    slope = n_unlabeled / n_positive / (1 - share) ** 2
+    noise = slope**2 * shares.var(axis=0, ddof=1) / max(1.0, ratio.var())
+    total = ratio + noise
+    drawn = np.divide(ratio**2 + noise, total, out=np.zeros_like(total), where=total > 0)
+    # The next knot may be less certain, and so nearer to 1.
+    return np.maximum.accumulate(drawn)
 
 
 def _thin(scores: NDArray[np.float64]) -> NDArray[np.float64]:
