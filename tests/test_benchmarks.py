@@ -4,6 +4,7 @@ import importlib
 import json
 import re
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -164,11 +165,43 @@ def test_the_page_on_trust_shows_the_committed_results(trust):
     assert trust.PAGE.read_text() == trust.fill_page()
 
 
-def test_the_page_on_verified_negatives_shows_the_committed_results(monkeypatch):
-    """If not: python benchmarks/negatives.py --write"""
+@pytest.fixture
+def negatives(monkeypatch):
     monkeypatch.syspath_prepend(BENCHMARKS)
-    negatives = importlib.import_module("negatives")
+    return importlib.import_module("negatives")
+
+
+def test_the_page_on_verified_negatives_shows_the_committed_results(negatives):
+    """If not: python benchmarks/negatives.py --write"""
     assert negatives.PAGE.read_text() == negatives.fill_page()
+
+
+def test_both_are_the_positives_and_the_negatives_that_are_drawn_alone(negatives):
+    y = np.repeat([1, 0], 20)
+    pu = SimpleNamespace(y=y, s=np.where(np.arange(40) < 5, 1, 0))
+    positive, negative = negatives.draw_known(pu, "both", 0)
+    # Labeled positives are known already.
+    assert sorted(positive) == list(range(5, 20))
+    assert sorted(negative) == list(range(20, 40))
+    for rows, kind in ((positive, "positives"), (negative, "negatives")):
+        (alone,) = negatives.draw_known(pu, kind, 0)
+        np.testing.assert_array_equal(rows, alone)
+
+
+def test_the_page_on_probabilities_shows_the_committed_errors():
+    errors: dict[tuple, list[float]] = {}
+    lines = (BENCHMARKS / "results" / "calibration.jsonl").read_text().splitlines()
+    for record in map(json.loads, lines):
+        cell = (record["table"], record["labeled"], record["method"])
+        errors.setdefault(cell, []).append(record["error"])
+    above = {cell: own for cell, own in errors.items() if np.mean(own) > 0.05}
+    page = (BENCHMARKS.parent / "docs/how-to/judge-without-negatives.md").read_text()
+    text = " ".join(page.split())
+    assert f"at most .05 in {len(errors) - len(above)} of {len(errors)} cells" in text
+    for (table, *_), own in above.items():
+        spread = np.std(own, ddof=1) / np.sqrt(len(own))
+        assert table == "titanic"
+        assert f"{np.mean(own):.3f} ± {spread:.3f}".replace("0.", ".") in text
 
 
 def test_the_readme_shows_the_committed_errors_with_pretrained_features():
