@@ -176,6 +176,20 @@ def test_the_page_on_verified_negatives_shows_the_committed_results(negatives):
     assert negatives.PAGE.read_text() == negatives.fill_page()
 
 
+def test_a_loss_beyond_noise_is_listed_and_noise_is_not(negatives):
+    changes = {"attr": (-0.03, -0.02, -0.01), "credit": (-0.03, 0.0, 0.0), "german": (-0.1, -0.1)}
+    records = [
+        {"method": "Bagging", "dataset": table, "aucs": {"0": 0.8, "audit-30": 0.8 + change}}
+        for table, own in changes.items()
+        for change in own
+    ]
+    # A mean of -.02 has a standard error of .0058, one of -.01 has .01; two splits are too few.
+    assert negatives.list_losses(records).splitlines() == [
+        "Falls by more than twice the standard error, in 1 of 2 cells:",
+        "Bagging on attr, audit-30: -0.020 ± 0.006",
+    ]
+
+
 def test_both_are_the_positives_and_the_negatives_that_are_drawn_alone(negatives):
     y = np.repeat([1, 0], 20)
     pu = SimpleNamespace(y=y, s=np.where(np.arange(40) < 5, 1, 0))
