@@ -3,7 +3,8 @@
     python tests/fuzz_tables.py --tables 50000 --commands 500 --images 4000
 
 A child process reads them, as in `fuzz_files.py`: a signal, a hang, an exception that is not ours,
-or a table that means something else when it is read again is a failure; the file is kept.
+or a table that means something else when it is read again is a failure; the file is kept. What it
+counts is in benchmarks/results/robustness.jsonl: a run that is stopped goes on there.
 """
 
 import argparse
@@ -11,7 +12,7 @@ import subprocess
 import sys
 import tempfile
 from collections import Counter
-from contextlib import suppress
+from functools import partial
 from pathlib import Path
 
 from damage import SUFFIXES, write_sound
@@ -19,9 +20,15 @@ from fuzz_files import HERE, Reader
 from hostile_table_worker import judge_command
 from hostile_tables import MAKERS
 
+sys.path.append(str(HERE.parent / "benchmarks"))
+from pieces import Piece, count_pieces, hash_code
+
 KEPT = HERE / "data" / "tables"
 ENDINGS = SUFFIXES | {"tsv": ".tsv", "PNG": ".png", "JPEG": ".jpeg"}
 GOOD = ("read", "refused")
+MODEL = "model.mixpul"
+# What makes and judges the files: counts of another attack do not add up with these.
+ATTACK = ("damage", "hostile_tables", "hostile_table_worker")
 # Each (what, form) of tables by turns; strange ones twice, since each is a new idea.
 STRANGE = [("strange", form) for form in MAKERS]
 DAMAGED = [("damaged", form) for form in SUFFIXES]
@@ -52,8 +59,6 @@ class TableFuzz:
     def try_task(self, task, counted_as):
         found = self.reader.ask(task)
         self.counts[counted_as, found["word"]] += 1
-        if self.counts.total() % 1000 == 0:
-            print(f"{self.counts.total():,} files, {len(self.failures)} failures", flush=True)
         self.peak = max(self.peak, found["peak"])
         if found["word"] not in GOOD:
             self.note(task, counted_as, found["word"], found["detail"])
@@ -77,32 +82,35 @@ class TableFuzz:
         return task | {"command": list(command)}
 
     def read_tables(self, n, first):
-        for k in range(n):
-            what, form = TABLES[k % len(TABLES)]
-            self.try_task(self.make_task(what, form, first + k), "tables")
+        for seed in range(first, first + n):
+            what, form = TABLES[seed % len(TABLES)]
+            self.try_task(self.make_task(what, form, seed), "tables")
 
     def read_images(self, n, first):
-        for k in range(n):
-            task = self.make_task("image", ("PNG", "JPEG")[k % 2], first + k)
+        for seed in range(first, first + n):
+            task = self.make_task("image", ("PNG", "JPEG")[seed % 2], seed)
             self.try_task(task, "images")
             Path(task["path"]).unlink()
 
-    def run_commands(self, n, first, n_children=0):
-        """Run commands on tables, the first of them in processes of their own as well."""
-        model = make_model(self.folder)
-        for k in range(n):
+    def run_commands(self, n, first, has_children=False):
+        """Run commands on tables, one of nineteen in a process of its own as well."""
+        if not (self.folder / MODEL).exists():
+            make_model(self.folder)
+        for seed in range(first, first + n):
             # Models know the columns of the damaged table; strange ones are fitted.
-            what, form = (DAMAGED if k % 2 else STRANGE)[
-                k // 2 % len(DAMAGED if k % 2 else STRANGE)
-            ]
-            words = COMMANDS[k // 2 % len(COMMANDS) if k % 2 else 0]
-            label = "flag" if what == "damaged" else "c0"
-            filled = {"{label}": label, "{model}": str(model), "{out}": str(self.folder / "out")}
+            kinds = DAMAGED if seed % 2 else STRANGE
+            what, form = kinds[seed // 2 % len(kinds)]
+            words = COMMANDS[seed // 2 % len(COMMANDS) if seed % 2 else 0]
+            filled = {
+                "{label}": "flag" if what == "damaged" else "c0",
+                "{model}": str(self.folder / MODEL),
+                "{out}": str(self.folder / "out"),
+            }
             for sign, value in filled.items():
                 words = [word.replace(sign, value) for word in words]
-            task = self.make_task(what, form, first + k, words)
+            task = self.make_task(what, form, seed, words)
             self.try_task(task, "commands")
-            if k < n_children:
+            if has_children and seed % 19 == 0:
                 self.run_child(task)
 
     def run_child(self, task):
@@ -127,37 +135,53 @@ class TableFuzz:
 
 def make_model(folder):
     """Fit a model of the table that is damaged elsewhere."""
-    table, model = Path(folder) / "sound-to-fit.csv", Path(folder) / "model.mixpul"
+    table, model = Path(folder) / "sound-to-fit.csv", Path(folder) / MODEL
     write_sound(table, "csv")
     words = ["fit", str(table), "--label", "flag", *QUICK, "-o", str(model)]
     subprocess.run([sys.executable, "-m", "mixpul", *words], capture_output=True, check=True)
-    return model
+
+
+def count_piece(fuzz, what, attack, size, first):
+    """Do one piece; commands in processes of their own are counted beside the others."""
+    fuzz.counts.clear()
+    fuzz.failures.clear()
+    fuzz.peak = 0
+    attack(size, first)
+    words = {
+        word if name == what else f"{word}, in {name}": count
+        for (name, word), count in sorted(fuzz.counts.items())
+    }
+    return Piece(words, [" | ".join(map(str, failure)) for failure in fuzz.failures], fuzz.peak)
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--tables", type=int, default=50_000)
     parser.add_argument("--commands", type=int, default=500)
-    parser.add_argument("--processes", type=int, default=25)
     parser.add_argument("--images", type=int, default=4_000)
     parser.add_argument("--seed", type=int, default=0)
     options = parser.parse_args()
-    first = options.seed * 10**6
     with tempfile.TemporaryDirectory() as folder:
         fuzz = TableFuzz(folder, KEPT)
-        # Whoever stops it sees what was found until then.
-        with suppress(KeyboardInterrupt):
-            fuzz.repeat_kept()
-            if options.images:
-                fuzz.read_images(options.images, first)
-            if options.commands:
-                fuzz.run_commands(options.commands, first, options.processes)
-            fuzz.read_tables(options.tables, first)
+        fuzz.repeat_kept()
+        n_failures = len(fuzz.failures)
+        attacks = {
+            # What is attacked, how many seeds a piece has, and how.
+            "images": (["src/mixpul/images"], 500, fuzz.read_images),
+            "commands": (["src/mixpul"], 25, partial(fuzz.run_commands, has_children=True)),
+            "tables": (["src/mixpul/tables"], 1000, fuzz.read_tables),
+        }
+        lines = []
+        for what, (attacked, size, attack) in attacks.items():
+            code = hash_code(*attacked, *(f"tests/{name}.py" for name in ATTACK))
+            first = options.seed * 10**6
+            firsts = range(first, first + getattr(options, what), size)
+            if firsts:
+                count = partial(count_piece, fuzz, what, attack, size)
+                lines.append(count_pieces(what, code, firsts, count))
         fuzz.reader.stop()
-    for (what, word), count in sorted(fuzz.counts.items()):
-        print(f"{what:12}{word:20}{count:8,}")
-    print(f"largest memory of the reader: {fuzz.peak} MB; failures: {len(fuzz.failures)}")
-    sys.exit(bool(fuzz.failures))
+    print(*lines, sep="\n")
+    sys.exit(bool(n_failures) or not all(line.endswith("failures: 0") for line in lines))
 
 
 if __name__ == "__main__":
