@@ -12,6 +12,7 @@ import pytest
 from fuzz_tables import KEPT, TableFuzz
 from mixpul._util.errors import TableError
 from mixpul.tables import TableInput, read_table, stream_table
+from mixpul.tables.labels import split_label
 from test_table_cli import run
 
 
@@ -105,3 +106,26 @@ def test_a_name_as_long_as_a_page_is_shortened_in_a_sentence(tmp_path):
     assert result.code == 2
     assert "more than one column" in result.err
     assert len(result.err) < 500
+
+
+BOOK = "x" * 150_000
+CELLS = {
+    "number": [1.0, 2.0, 5.0],
+    "date": ["2024-01-01", "2024-02-01", "2024-03-09"],
+    "boolean": [True, False, True],
+}
+
+
+@pytest.mark.parametrize("kind", CELLS)
+def test_a_cell_as_long_as_a_book_is_shortened_in_a_sentence(kind):
+    frame = pd.DataFrame({"x": CELLS[kind] * 5})
+    encoder = TableInput().fit(frame)
+    with pytest.raises(ValueError, match="but now holds 'xxx") as caught:
+        encoder.transform(frame.astype(object).replace(CELLS[kind][-1], BOOK))
+    assert len(str(caught.value)) < 300
+
+
+def test_a_label_as_long_as_a_book_is_shortened_in_a_sentence():
+    with pytest.raises(ValueError, match="has 3 values") as caught:
+        split_label(pd.DataFrame({"x": ["a", "b", BOOK] * 5}), "x")
+    assert len(str(caught.value)) < 500
