@@ -129,3 +129,27 @@ def test_a_label_as_long_as_a_book_is_shortened_in_a_sentence():
     with pytest.raises(ValueError, match="has 3 values") as caught:
         split_label(pd.DataFrame({"x": ["a", "b", BOOK] * 5}), "x")
     assert len(str(caught.value)) < 500
+
+
+@pytest.mark.parametrize(
+    "column",
+    [
+        pa.array(["Oslo", None] * 30, pa.string_view()),
+        pa.array([["Oslo"], None] * 30, pa.list_(pa.string_view())),
+        pa.array([{"a": "Oslo"}, None] * 30, pa.struct([("a", pa.string_view())])),
+        pa.array([[1], None] * 30, pa.list_view(pa.int8())),
+        pa.DictionaryArray.from_arrays([0, 1] * 30, pa.array(["a", "b"], pa.string_view())),
+        pa.RunEndEncodedArray.from_arrays([30, 60], [1.5, 2.5]),
+    ],
+    ids=lambda column: str(column.type),
+)
+def test_columns_of_new_types_can_be_fitted_and_scored(tmp_path, column):
+    """Rows of some of them cannot be taken in Arrow, as a sample of rows does."""
+    numbers = [k * 7 % 23 for k in range(60)]
+    table = pa.table({"label": [0, 0, 1] * 20, "x": numbers, "odd": column})
+    with pa.ipc.new_file(str(tmp_path / "t.feather"), table.schema) as writer:
+        writer.write(table)
+    words = ["--label", "label", "--method", "logistic", "-o", tmp_path / "m.mixpul"]
+    assert run("fit", tmp_path / "t.feather", *words).code == 0
+    words = ["predict", tmp_path / "m.mixpul", tmp_path / "t.feather", "-o", tmp_path / "s.csv"]
+    assert run(*words).code == 0

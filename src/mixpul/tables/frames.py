@@ -9,7 +9,10 @@ from mixpul._util.errors import TableError
 from mixpul._util.validation import list_values
 from mixpul.tables._dates import check_years
 
-__all__ = ["as_frame", "from_arrow", "import_tables"]
+__all__ = ["as_frame", "from_arrow", "import_tables", "use_plain_types"]
+
+# Types that Arrow reads and cannot take rows of, and those that hold the same.
+PLAIN_TYPES = {"string_view": "string", "binary_view": "binary"}
 
 
 def import_tables() -> Any:
@@ -22,6 +25,36 @@ def import_tables() -> Any:
             "Tables are read through pandas and pyarrow: pip install 'mixpul[tables]'."
         ) from error
     return pyarrow
+
+
+def use_plain_types(batch: Any) -> Any:
+    """Return a record batch whose rows can be taken and joined: no views, and no run lengths."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    for j, field in enumerate(batch.schema):
+        column = batch.column(j)
+        if pa.types.is_run_end_encoded(column.type):
+            column = pc.run_end_decode(column)
+        wanted = _find_plain_type(column.type)
+        if wanted != field.type:
+            batch = batch.set_column(j, pa.field(field.name, wanted), column.cast(wanted))
+    return batch
+
+
+def _find_plain_type(found: Any) -> Any:
+    """Return the type that holds the same as another one, and can be worked with."""
+    import pyarrow as pa
+
+    if str(found) in PLAIN_TYPES:
+        return pa.type_for_alias(PLAIN_TYPES[str(found)])
+    if pa.types.is_dictionary(found):
+        return pa.dictionary(found.index_type, _find_plain_type(found.value_type), found.ordered)
+    if pa.types.is_struct(found):
+        return pa.struct([field.with_type(_find_plain_type(field.type)) for field in found])
+    if pa.types.is_list(found) or str(found).startswith("list_view<"):
+        return pa.list_(found.value_field.with_type(_find_plain_type(found.value_type)))
+    return found
 
 
 def from_arrow(table: Any, *, views: bool) -> Any:
