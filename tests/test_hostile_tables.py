@@ -153,3 +153,11 @@ def test_columns_of_new_types_can_be_fitted_and_scored(tmp_path, column):
     assert run("fit", tmp_path / "t.feather", *words).code == 0
     words = ["predict", tmp_path / "m.mixpul", tmp_path / "t.feather", "-o", tmp_path / "s.csv"]
     assert run(*words).code == 0
+
+
+@pytest.mark.parametrize("name", ["/dev/zero", "/dev/null"])
+def test_a_device_is_not_read_as_a_table(name):
+    """One has no end, so hashing it never ended."""
+    result = run("fit", name, "--label", "x", "-o", "m.mixpul")
+    assert result.code == 2
+    assert f"{name!r} is a device; a file was expected" in result.err
