@@ -234,8 +234,8 @@ def spoil_tensor(tensor, random):
 def list_places(value, place=()):
     """Yield where values stand in a description, as tuples of keys."""
     yield place
-    entries = value.items() if isinstance(value, dict) else enumerate(value)
-    for key, entry in entries if isinstance(value, dict | list) else ():
+    entries = value.items() if isinstance(value, dict) else ()
+    for key, entry in enumerate(value) if isinstance(value, list) else entries:
         yield from list_places(entry, (*place, key))
 
 

@@ -140,6 +140,8 @@ def test_a_label_as_long_as_a_book_is_shortened_in_a_sentence():
         pa.array([[1], None] * 30, pa.list_view(pa.int8())),
         pa.DictionaryArray.from_arrays([0, 1] * 30, pa.array(["a", "b"], pa.string_view())),
         pa.RunEndEncodedArray.from_arrays([30, 60], [1.5, 2.5]),
+        pa.array([1, 0] * 30, pa.bool8()),
+        pa.array([b"0123456789abcdef", None] * 30, pa.uuid()),
     ],
     ids=lambda column: str(column.type),
 )

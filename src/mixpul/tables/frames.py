@@ -27,19 +27,26 @@ def import_tables() -> Any:
     return pyarrow
 
 
-def use_plain_types(batch: Any) -> Any:
-    """Return a record batch whose rows can be taken and joined: no views, and no run lengths."""
+def use_plain_types(table: Any) -> Any:
+    """Return a table or record batch of types that Arrow and pandas can work with.
+
+    There are no views, of which no rows can be taken, no run lengths, and no types of extensions.
+    """
     import pyarrow as pa
     import pyarrow.compute as pc
 
-    for j, field in enumerate(batch.schema):
-        column = batch.column(j)
+    for j, field in enumerate(table.schema):
+        column = table.column(j)
         if pa.types.is_run_end_encoded(column.type):
             column = pc.run_end_decode(column)
+        if isinstance(column.type, pa.BaseExtensionType):
+            is_boolean = str(column.type) == "extension<arrow.bool8>"
+            column = column.cast(column.type.storage_type)
+            column = column.cast(pa.bool_()) if is_boolean else column
         wanted = _find_plain_type(column.type)
         if wanted != field.type:
-            batch = batch.set_column(j, pa.field(field.name, wanted), column.cast(wanted))
-    return batch
+            table = table.set_column(j, pa.field(field.name, wanted), column.cast(wanted))
+    return table
 
 
 def _find_plain_type(found: Any) -> Any:
@@ -62,6 +69,7 @@ def from_arrow(table: Any, *, views: bool) -> Any:
     import pandas as pd
     import pyarrow as pa
 
+    table = use_plain_types(table)
     for j, field in enumerate(table.schema):
         if pa.types.is_decimal(field.type):  # it would become a Python object per cell
             numbers = table.column(j).cast(pa.float64())
