@@ -1,6 +1,6 @@
 """Strange and damaged tables and images through everything that reads them; `make fuzz` runs it.
 
-    python tests/fuzz_tables.py --tables 50000 --commands 500 --images 4000
+    python tests/fuzz_tables.py --tables 50000 --commands 500 --notes 1000
 
 A child process reads them, as in `fuzz_files.py`: a signal, a hang, an exception that is not ours,
 or a table that means something else when it is read again is a failure; the file is kept. What it
@@ -8,6 +8,7 @@ counts is in benchmarks/results/robustness.jsonl: a run that is stopped goes on 
 """
 
 import argparse
+import csv
 import subprocess
 import sys
 import tempfile
@@ -15,10 +16,16 @@ from collections import Counter
 from functools import partial
 from pathlib import Path
 
+import numpy as np
+
 from damage import SUFFIXES, write_sound
 from fuzz_files import HERE, Reader
+from hostile_files import forge_notes, read_parts
 from hostile_table_worker import judge_command
 from hostile_tables import MAKERS
+from mixpul._util.errors import MixpulError
+from mixpul.assess.queues import CHECK, DESIGN, ROW, VERDICT, compute_check
+from mixpul.persistence import describe
 
 sys.path.append(str(HERE.parent / "benchmarks"))
 from pieces import Piece, count_pieces, hash_code
@@ -26,9 +33,9 @@ from pieces import Piece, count_pieces, hash_code
 KEPT = HERE / "data" / "tables"
 ENDINGS = SUFFIXES | {"tsv": ".tsv", "PNG": ".png", "JPEG": ".jpeg"}
 GOOD = ("read", "refused")
-MODEL = "model.mixpul"
+MODEL, TABLE, QUEUE = "model.mixpul", "sound-to-fit.csv", "queue.csv"
 # What makes and judges the files: counts of another attack do not add up with these.
-ATTACK = ("damage", "hostile_tables", "hostile_table_worker")
+ATTACK = tuple(f"tests/{name}.py" for name in ("damage", "hostile_tables", "hostile_table_worker"))
 # Each (what, form) of tables by turns; strange ones twice, since each is a new idea.
 STRANGE = [("strange", form) for form in MAKERS]
 DAMAGED = [("damaged", form) for form in SUFFIXES]
@@ -43,6 +50,20 @@ COMMANDS = [
     ["review", "{model}", "{table}", "-n", "5", "-o", "{out}-queue.csv", "--force"],
     ["audit", "{model}", "{table}"],
     ["monitor", "{model}", "{table}"],
+]
+# What goes on with what a model file notes of its fit.
+WITH_NOTES = [
+    ["inspect", "{model}"],
+    ["predict", "{model}", "{table}", "-o", "{out}.csv", "--force", "--probability"],
+    ["predict", "{model}", "{table}", "-o", "{out}.csv", "--force", "--threshold", "recall>=0.9"],
+    ["predict", "{model}", "{table}", "-o", "{out}.csv", "--force", "--threshold", "prior"],
+    ["predict", "{model}", "{table}", "-o", "{out}.csv", "--force", "--out-of-fold"],
+    ["review", "{model}", "{table}", "-n", "5", "-o", "{out}-queue.csv", "--force"],
+    ["audit", "{model}", "{queue}", "--report", "{out}.html", "--force"],
+    ["evaluate", "{model}", "{table}"],
+    ["monitor", "{model}", "{table}", "--report", "{out}.html", "--force"],
+    ["card", "{model}", "-o", "{out}.md", "--force"],
+    ["export", "{model}", "{out}.onnx", "--force"],
 ]
 
 
@@ -68,7 +89,7 @@ class TableFuzz:
         said = (counted_as, task["what"], task["form"], task["seed"], word, detail)
         self.failures.append((*said, task["command"][:1]))
         print(*self.failures[-1], sep=" | ", flush=True)
-        if self.kept is not None and Path(task["path"]).exists():
+        if self.kept is not None and task["what"] != "notes" and Path(task["path"]).exists():
             self.kept.mkdir(parents=True, exist_ok=True)
             name = f"{task['what']}-{task['form']}-{task['seed']}{Path(task['path']).suffix}"
             (self.kept / name).write_bytes(Path(task["path"]).read_bytes())
@@ -124,6 +145,23 @@ class TableFuzz:
         if word not in GOOD:
             self.note(task, "processes", word, detail)
 
+    def forge_notes(self, n, first):
+        """Run commands on a model that notes something else of its fit."""
+        if not (self.folder / MODEL).exists():
+            make_model(self.folder)
+        parts = read_parts((self.folder / MODEL).read_bytes(), self.folder)
+        names = {"model": "forged.mixpul", "table": TABLE, "queue": "forged.csv", "out": "out"}
+        for seed in range(first, first + n):
+            model = self.folder / names["model"]
+            model.write_bytes(forge_notes(*parts, np.random.default_rng(seed)))
+            words = WITH_NOTES[seed % len(WITH_NOTES)]
+            if words[0] == "audit" and not readdress_queue(self.folder / QUEUE, model):
+                continue
+            for name, file in names.items():
+                words = [w.replace("{" + name + "}", str(self.folder / file)) for w in words]
+            task = {"what": "notes", "form": "mixpul", "seed": seed, "path": str(model)}
+            self.try_task(task | {"command": words}, "notes")
+
     def repeat_kept(self):
         """Try what once failed."""
         for path in sorted(KEPT.iterdir()):
@@ -134,11 +172,34 @@ class TableFuzz:
 
 
 def make_model(folder):
-    """Fit a model of the table that is damaged elsewhere."""
-    table, model = Path(folder) / "sound-to-fit.csv", Path(folder) / MODEL
-    write_sound(table, "csv")
-    words = ["fit", str(table), "--label", "flag", *QUICK, "-o", str(model)]
-    subprocess.run([sys.executable, "-m", "mixpul", *words], capture_output=True, check=True)
+    """Fit a model of the table that is damaged elsewhere, and draw a queue."""
+    table, model, queue = (str(Path(folder) / name) for name in (TABLE, MODEL, QUEUE))
+    write_sound(Path(table), "csv")
+    for words in (
+        ["fit", table, "--label", "flag", *QUICK, "-o", model],
+        ["review", model, table, "-n", "10", "-o", queue],
+    ):
+        subprocess.run([sys.executable, "-m", "mixpul", *words], capture_output=True, check=True)
+
+
+def readdress_queue(path, model):
+    """Answer a queue as if another model had drawn it; false if that file tells no checksum."""
+    try:
+        checksum = describe(model)["checksum"]
+    except MixpulError:
+        return False
+    with path.open(encoding="utf-8-sig", newline="") as file:
+        lines = list(csv.DictReader(file))
+    known = {ROW, VERDICT, CHECK, *DESIGN}
+    for k, line in enumerate(lines):
+        line["mixpul_model"] = checksum[:16]
+        line[VERDICT] = "yes" if k % 2 else "no"
+        line[CHECK] = compute_check(line, [name for name in line if name not in known])
+    with path.with_name("forged.csv").open("w", encoding="utf-8", newline="") as file:
+        writer = csv.DictWriter(file, list(lines[0]))
+        writer.writeheader()
+        writer.writerows(lines)
+    return True
 
 
 def count_piece(fuzz, what, attack, size, first):
@@ -159,6 +220,7 @@ def main():
     parser.add_argument("--tables", type=int, default=50_000)
     parser.add_argument("--commands", type=int, default=500)
     parser.add_argument("--images", type=int, default=4_000)
+    parser.add_argument("--notes", type=int, default=1_000)
     parser.add_argument("--seed", type=int, default=0)
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
@@ -169,11 +231,12 @@ def main():
             # What is attacked, how many seeds a piece has, and how.
             "images": (["src/mixpul/images"], 500, fuzz.read_images),
             "commands": (["src/mixpul"], 25, partial(fuzz.run_commands, has_children=True)),
+            "notes": (["src/mixpul", "tests/hostile_files.py"], 100, fuzz.forge_notes),
             "tables": (["src/mixpul/tables"], 1000, fuzz.read_tables),
         }
         lines = []
         for what, (attacked, size, attack) in attacks.items():
-            code = hash_code(*attacked, *(f"tests/{name}.py" for name in ATTACK))
+            code = hash_code(*attacked, *ATTACK)
             first = options.seed * 10**6
             firsts = range(first, first + getattr(options, what), size)
             if firsts:

@@ -239,6 +239,17 @@ def list_places(value, place=()):
         yield from list_places(entry, (*place, key))
 
 
+def spoil_entry(description, place, random):
+    """Remove what stands at a place of a description, or put something else there."""
+    *path, key = place
+    for step in path:
+        description = description[step]
+    if random.random() < 0.2 and isinstance(description, dict):
+        del description[key]
+    else:
+        description[key] = spoil_value(description[key], random)
+
+
 def forge(tensors, description, random):
     """Change one or two things, and compute the checksum anew."""
     tensors, description = dict(tensors), copy.deepcopy(description)
@@ -255,14 +266,19 @@ def forge(tensors, description, random):
                 tensors[name] = spoil_tensor(tensors[name], random)
             continue
         places = list(list_places(description))[1:]
-        *path, key = places[random.integers(len(places))]
-        inside = description
-        for step in path:
-            inside = inside[step]
-        if random.random() < 0.2 and isinstance(inside, dict):
-            del inside[key]
-        else:
-            inside[key] = spoil_value(inside[key], random)
+        spoil_entry(description, places[random.integers(len(places))], random)
+    return join_parts(tensors, description)
+
+
+def forge_notes(tensors, description, random):
+    """Change one thing in what a file notes of its fit, and compute the checksum anew."""
+    description = copy.deepcopy(description)
+    places = list(list_places(description["info"]))[1:]
+    # Each note as often as the others: some are long lists.
+    notes = sorted({place[0] for place in places})
+    note = notes[random.integers(len(notes))]
+    places = [place for place in places if place[0] == note]
+    spoil_entry(description["info"], places[random.integers(len(places))], random)
     return join_parts(tensors, description)
 
 

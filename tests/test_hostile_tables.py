@@ -46,6 +46,13 @@ def test_commands_on_strange_tables_end_well_or_in_a_sentence(fuzz):
     assert_good(fuzz, 10)
 
 
+def test_commands_on_models_with_forged_notes_end_well_or_in_a_sentence(fuzz):
+    """What a fit had noted was used as it was: a list in place of a mapping was a TypeError."""
+    fuzz.forge_notes(44, first=0)
+    assert_good(fuzz, 40)
+    assert fuzz.counts["notes", "read"] > 2
+
+
 def test_a_failure_is_seen(fuzz):
     """A fuzzer that sees nothing would pass as well."""
     seen = TableFuzz(fuzz.folder)
