@@ -21,7 +21,7 @@ import numpy as np
 from damage import SUFFIXES, write_sound
 from fuzz_files import HERE, Reader
 from hostile_files import forge_notes, read_parts
-from hostile_table_worker import judge_command
+from hostile_table_worker import judge_command, make_content
 from hostile_tables import MAKERS
 from mixpul._util.errors import MixpulError
 from mixpul.assess.queues import CHECK, DESIGN, ROW, VERDICT, compute_check
@@ -78,7 +78,9 @@ class TableFuzz:
         self.peak = 0
 
     def try_task(self, task, counted_as):
-        found = self.reader.ask(task)
+        return self.count(task, counted_as, self.reader.ask(task))
+
+    def count(self, task, counted_as, found):
         self.counts[counted_as, found["word"]] += 1
         self.peak = max(self.peak, found["peak"])
         if found["word"] not in GOOD:
@@ -89,10 +91,12 @@ class TableFuzz:
         said = (counted_as, task["what"], task["form"], task["seed"], word, detail)
         self.failures.append((*said, task["command"][:1]))
         print(*self.failures[-1], sep=" | ", flush=True)
-        if self.kept is not None and task["what"] != "notes" and Path(task["path"]).exists():
+        if self.kept is not None and task["what"] in ("strange", "damaged", "image"):
             self.kept.mkdir(parents=True, exist_ok=True)
-            name = f"{task['what']}-{task['form']}-{task['seed']}{Path(task['path']).suffix}"
-            (self.kept / name).write_bytes(Path(task["path"]).read_bytes())
+            path = Path(task["path"])
+            name = f"{task['what']}-{task['form']}-{task['seed']}{path.suffix}"
+            # Made anew: the child may have gone on to the next one.
+            (self.kept / name).write_bytes(make_content(task, path))
 
     def make_task(self, what, form, seed, command=()):
         path = self.folder / f"table{ENDINGS[form]}"
@@ -103,9 +107,11 @@ class TableFuzz:
         return task | {"command": list(command)}
 
     def read_tables(self, n, first):
-        for seed in range(first, first + n):
-            what, form = TABLES[seed % len(TABLES)]
-            self.try_task(self.make_task(what, form, seed), "tables")
+        tasks = [
+            self.make_task(*TABLES[seed % len(TABLES)], seed) for seed in range(first, first + n)
+        ]
+        for task, found in zip(tasks, self.reader.ask_all(tasks), strict=True):
+            self.count(task, "tables", found)
 
     def read_images(self, n, first):
         for seed in range(first, first + n):
