@@ -10,7 +10,14 @@ import numpy as np
 import pytest
 
 from fuzz_files import Fuzz
-from hostile_files import join_parts, list_kinds, make_rows, read_parts, write_models
+from hostile_files import (
+    join_parts,
+    list_kinds,
+    list_places,
+    make_rows,
+    read_parts,
+    write_models,
+)
 from hostile_others import OTHERS, TRIALS_OF_RESULTS, perform
 from mixpul import load
 from mixpul._util.errors import DamagedFile
@@ -60,6 +67,13 @@ def test_crafted_files_are_refused_or_predict_something(fuzz):
 def test_files_forged_at_random_are_refused_or_predict_something(fuzz):
     fuzz.forge_models(KINDS, 60, np.random.default_rng(0))
     assert_good(fuzz)
+
+
+def test_every_value_of_a_description_can_be_forged():
+    """Numbers once stopped the search for places, and all descriptions were left as they were."""
+    found = list(list_places({"a": 1, "b": [2, {"c": "text"}], "d": {}}))
+    expected = [(), ("a",), ("b",), ("b", 0), ("b", 1), ("b", 1, "c"), ("d",)]
+    assert found == expected
 
 
 def test_mutated_files_are_refused_or_the_same(fuzz):

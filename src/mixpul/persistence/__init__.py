@@ -126,7 +126,7 @@ def load(path: str | os.PathLike, **params: Any) -> PUClassifier | Pipeline:
     stored = description["params"]
     if stored.get("net") == UNSTORED and "net" not in params:
         raise MixpulError(
-            "The model was fitted with a network of your own, which is not stored: "
+            f"{os.fspath(path)!r} was fitted with a network of your own, which is not stored: "
             "pass the same callable as load(path, net=...)."
         )
     try:
@@ -141,8 +141,8 @@ def load(path: str | os.PathLike, **params: Any) -> PUClassifier | Pipeline:
         if "steps" in description:
             of_steps = split_names(tensors).get("steps", {})
             whole = rebuild_steps(description["steps"], of_steps, model, extractor)
-    except WrongExtractor:
-        raise
+    except WrongExtractor as error:
+        raise WrongExtractor(f"{os.fspath(path)!r} cannot be loaded: {error}") from error
     # A checksum can be right and the content still not add up: anyone can compute one. Whatever
     # goes wrong then, it is the file.
     except Exception as error:
