@@ -16,6 +16,7 @@ from sklearn.compose import ColumnTransformer
 from sklearn.impute import SimpleImputer
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
+from torch import nn
 
 from mixpul import (
     AutoPUClassifier,
@@ -31,13 +32,27 @@ from mixpul import (
     UPUClassifier,
     VPUClassifier,
     WeightedSVMClassifier,
+    load,
     save,
 )
 from mixpul._util.tensor_files import checksum, read_tensors
+from mixpul.images import ImageFeatures
 
 NET = {"net": (6,), "n_epochs": 1, "min_steps": None, "cross_fitting": 2, "random_state": 0}
 KERNEL = {"n_centres": 12, "random_state": 0}
 ALL = {"rows": "numbers"}
+
+
+class Corners(nn.Module):
+    """An extractor of the user's own."""
+
+    def forward(self, images):
+        return images[..., ::4, ::4].flatten(1)
+
+
+def load_kind(path, kind):
+    """Load a model file of a kind, with what it does not store."""
+    return load(path, **({"extractor": Corners()} if kind == "features" else {}))
 
 
 def list_kinds():
@@ -71,6 +86,7 @@ def list_kinds():
             "numbers",
         ),
         "distilled": (DistilledPUClassifier(LogisticPUClassifier(C=1.0), **seed), "numbers"),
+        "features": (LogisticPUClassifier(C=1.0, **seed), "pixels"),
         "steps": (BaggingPUClassifier(n_estimators=4, **seed), "steps"),
         "pipeline": (BaggingPUClassifier(n_estimators=4, **seed), "table"),
         "pipeline auto": (AutoPUClassifier(candidates=two, n_folds=2, **seed), "table"),
@@ -83,7 +99,7 @@ def make_rows(kind):
     truth = random.random(60) < 0.4
     X = (random.normal(size=(60, 4)) + 2 * truth[:, None]).astype(np.float32)
     y = (truth & (random.random(60) < 0.6)).astype(int)
-    if kind == "images":
+    if kind in ("images", "pixels"):
         return np.clip(128 + 20 * np.tile(X[:, :3], (1, 64)), 0, 255).astype(np.uint8).reshape(
             60, 3, 8, 8
         ), y
@@ -123,6 +139,8 @@ def write_models(folder, names=None):
         model = classifier
         if rows == "table":
             model = make_pipeline(TableInput(), classifier)
+        if rows == "pixels":
+            model = make_pipeline(ImageFeatures(Corners(), size=8, n_components=5), classifier)
         if rows == "steps":
             model = make_pipeline(make_steps(), classifier)
         with warnings.catch_warnings():
