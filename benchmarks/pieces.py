@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from mixpul._util.files import write_whole
+from mixpul._util.files import lock_folder, write_whole
 
 ROOT = Path(__file__).parents[1]
 RESULTS = ROOT / "benchmarks" / "results" / "robustness.jsonl"
@@ -64,8 +64,9 @@ def count_pieces(
         record = {"what": what, "code": code, "first": first, **piece._asdict()}
         record |= {"seconds": round(time.monotonic() - begun), "date": f"{datetime.date.today()}"}
         # Read anew: another run may have counted something else meanwhile.
-        before = results.read_text() if results.exists() else ""
-        write_whole(results, (before + json.dumps(record) + "\n").encode())
+        with lock_folder(results.parent):
+            before = results.read_text() if results.exists() else ""
+            write_whole(results, (before + json.dumps(record) + "\n").encode())
         print(describe_pieces(read_pieces(what, code, results)), flush=True)
     return describe_pieces([p for p in read_pieces(what, code, results) if p["first"] in firsts])
 
