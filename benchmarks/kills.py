@@ -1,12 +1,13 @@
 """Commands killed at random moments: nothing is lost, and the next run tidies up.
 
-    python benchmarks/kills.py [--kills 200] [--commands fit,predict] [--seed 0]
+    python benchmarks/kills.py [--kills 200] [--seed 0]
 
 Each command runs once undisturbed; then, again and again, it is started in a folder of its own,
 sent SIGKILL after a random part of that time, checked, and started once more. After a kill every
 file is whole: absent, or one that a run of this command leaves. After the next run the results
 equal those of the undisturbed run, byte by byte where a command's files hold no times, and the
-folder holds nothing else.
+folder holds nothing else. What is counted is in benchmarks/results/robustness.jsonl, ten kills a
+line: a run that is stopped goes on there.
 """
 
 import argparse
@@ -19,6 +20,7 @@ import signal
 import sys
 import tempfile
 import time
+from collections import Counter
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -28,9 +30,11 @@ from PIL import Image
 # Imported before children are forked, and never used here: it starts no threads.
 from mixpul import assess, cli, images, pages, persistence, tables  # noqa: F401
 from mixpul.paper import reproduce  # noqa: F401
+from pieces import Piece, count_pieces, hash_code
 
 TREES = ["--method", "bagging", "--set", "n_estimators=3"]
 N_ROWS = 150
+SIZE = 10  # kills of a piece
 # What takes longer is killed less often.
 TURNS = (
     *("fit", "predict", "review", "audit", "compare", "fit", "predict", "review", "audit"),
@@ -232,34 +236,45 @@ def kill_once(
     return wrong
 
 
+class Kills:
+    """Kills by number; each command is run undisturbed once, when it is first needed."""
+
+    def __init__(self, inputs: Path) -> None:
+        make_inputs(inputs)
+        self.commands = list_commands(inputs)
+        self.undisturbed: dict[str, tuple[dict[str, str], float]] = {}
+
+    def count(self, first: int) -> Piece:
+        """Kill commands as often as a piece has kills, from this number on."""
+        counts, failures = Counter[str](), []
+        for number in range(first, first + SIZE):
+            name = TURNS[number % len(TURNS)]
+            if name not in self.undisturbed:
+                self.undisturbed[name] = run_undisturbed(self.commands[name])
+            draw = random.Random(number)
+            wrong = kill_once(self.commands[name], *self.undisturbed[name], draw)
+            counts[name] += 1
+            if wrong:
+                failures.append(f"{number} {name}: {'; '.join(wrong)}")
+                print(failures[-1], flush=True)
+        return Piece(dict(counts), failures)
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--kills", type=int, default=200)
-    parser.add_argument("--commands", default="all")
     parser.add_argument("--seed", type=int, default=0)
     args = parser.parse_args()
-    draw = random.Random(args.seed)
     inputs = Path(tempfile.mkdtemp())
-    n_wrong = 0
     try:
-        make_inputs(inputs)
-        commands = list_commands(inputs)
-        turns = TURNS if args.commands == "all" else args.commands.split(",")
-        undisturbed, counts = {}, dict.fromkeys(turns, 0)
-        for k in range(args.kills):
-            name = turns[k % len(turns)]
-            if name not in undisturbed:
-                undisturbed[name] = run_undisturbed(commands[name])
-            wrong = kill_once(commands[name], *undisturbed[name], draw)
-            counts[name] += 1
-            n_wrong += bool(wrong)
-            for sentence in wrong:
-                print(f"{name}: {sentence}", flush=True)
-            print(f"{k + 1} kills, {n_wrong} wrong", file=sys.stderr, flush=True)
-        print(f"{sum(counts.values())} kills ({counts}): {n_wrong} wrong")
+        code = hash_code("src/mixpul", "benchmarks/kills.py")
+        first = args.seed * 10**6
+        firsts = range(first, first + args.kills, SIZE)
+        said = count_pieces("kills", code, firsts, Kills(inputs).count)
     finally:
         shutil.rmtree(inputs)
-    sys.exit(n_wrong > 0)
+    print(said)
+    sys.exit(not said.endswith("failures: 0"))
 
 
 def run_undisturbed(command: Command) -> tuple[dict[str, str], float]:

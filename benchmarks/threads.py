@@ -66,8 +66,9 @@ def list_models() -> dict[str, Callable]:
     made |= {f"{name}*": made.pop(name) for name in ("mixpul", "vpu", "nnpu")}
     made |= {f"{name} mlp*": (name, short | known | {"model": "mlp"}) for name in ("upu", "ramp")}
     made["mixpul auto*"] = ("mixpul", short)
-    # All settings as they are, but for fewer steps.
-    made["mixpul default*"] = ("mixpul", {"min_steps": 20, "max_steps": 20, "random_state": 0})
+    # All settings as they are, and weighed, but for fewer steps.
+    few = {"n_epochs": 4, "min_steps": 5, "max_steps": 5, "random_state": 0}
+    made["mixpul default*"] = ("mixpul", few)
     made["own net*"] = ("vpu", short | {"net": WithDropout})
     return {
         name: lambda kind=kind, own=own: METHODS[kind](**own) for name, (kind, own) in made.items()

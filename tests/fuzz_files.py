@@ -21,7 +21,8 @@ import numpy as np
 HERE = Path(__file__).parent
 CORPUS = HERE / "data" / "corpus"
 GOOD = ("same", "refused", "other", "again")
-FILES_PER_READER = 2_000
+FILES_PER_READER = 5_000
+TASKS_AHEAD = 50  # as many as a pipe takes: on a busy machine each wait costs more than the work
 SECONDS = 120  # of one file; most take milliseconds, but the machine may be busy
 
 
@@ -42,20 +43,47 @@ class Reader:
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
             env=env,
+            # Unbuffered: an answer that is here already must be seen by `select`.
+            bufsize=0,
         )
         # Its imports may take minutes on a busy machine, which is not the fault of a file.
         self.process.stdout.readline()
 
     def ask(self, task):
         """Return what became of a file."""
-        self.n_asked += 1
+        return next(self.ask_all([task]))
+
+    def ask_all(self, tasks):
+        """Yield what became of each file; some tasks wait, so that the child need not."""
+        tasks = list(tasks)
+        for start in range(0, len(tasks), TASKS_AHEAD):
+            waiting = tasks[start : start + TASKS_AHEAD]
+            while waiting:
+                self.send(waiting)
+                for k in range(len(waiting)):
+                    found = self.receive()
+                    yield found
+                    # What was still to be read has died with the child.
+                    if found["word"] in ("signal", "hang"):
+                        waiting = waiting[k + 1 :]
+                        break
+                else:
+                    waiting = []
+
+    def send(self, tasks):
         # What libraries keep of thousands of files is not asked for by one of them.
-        if self.n_asked % FILES_PER_READER == 0:
+        if self.n_asked + len(tasks) > FILES_PER_READER:
             self.stop()
         if self.process is None:
             self.start()
-        self.process.stdin.write(json.dumps(task).encode() + b"\n")
+            self.n_asked = 0
+        self.n_asked += len(tasks)
+        for task in tasks:
+            self.process.stdin.write(json.dumps(task).encode() + b"\n")
         self.process.stdin.flush()
+
+    def receive(self):
+        """Return the next answer; end a child that does not give one."""
         with selectors.DefaultSelector() as selector:
             selector.register(self.process.stdout, selectors.EVENT_READ)
             is_ready = selector.select(SECONDS)

@@ -16,6 +16,7 @@ from sklearn.compose import ColumnTransformer
 from sklearn.impute import SimpleImputer
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
+from torch import nn
 
 from mixpul import (
     AutoPUClassifier,
@@ -31,13 +32,27 @@ from mixpul import (
     UPUClassifier,
     VPUClassifier,
     WeightedSVMClassifier,
+    load,
     save,
 )
 from mixpul._util.tensor_files import checksum, read_tensors
+from mixpul.images import ImageFeatures
 
 NET = {"net": (6,), "n_epochs": 1, "min_steps": None, "cross_fitting": 2, "random_state": 0}
 KERNEL = {"n_centres": 12, "random_state": 0}
 ALL = {"rows": "numbers"}
+
+
+class Corners(nn.Module):
+    """An extractor of the user's own."""
+
+    def forward(self, images):
+        return images[..., ::4, ::4].flatten(1)
+
+
+def load_kind(path, kind):
+    """Load a model file of a kind, with what it does not store."""
+    return load(path, **({"extractor": Corners()} if kind == "features" else {}))
 
 
 def list_kinds():
@@ -71,6 +86,7 @@ def list_kinds():
             "numbers",
         ),
         "distilled": (DistilledPUClassifier(LogisticPUClassifier(C=1.0), **seed), "numbers"),
+        "features": (LogisticPUClassifier(C=1.0, **seed), "pixels"),
         "steps": (BaggingPUClassifier(n_estimators=4, **seed), "steps"),
         "pipeline": (BaggingPUClassifier(n_estimators=4, **seed), "table"),
         "pipeline auto": (AutoPUClassifier(candidates=two, n_folds=2, **seed), "table"),
@@ -83,7 +99,7 @@ def make_rows(kind):
     truth = random.random(60) < 0.4
     X = (random.normal(size=(60, 4)) + 2 * truth[:, None]).astype(np.float32)
     y = (truth & (random.random(60) < 0.6)).astype(int)
-    if kind == "images":
+    if kind in ("images", "pixels"):
         return np.clip(128 + 20 * np.tile(X[:, :3], (1, 64)), 0, 255).astype(np.uint8).reshape(
             60, 3, 8, 8
         ), y
@@ -123,6 +139,8 @@ def write_models(folder, names=None):
         model = classifier
         if rows == "table":
             model = make_pipeline(TableInput(), classifier)
+        if rows == "pixels":
+            model = make_pipeline(ImageFeatures(Corners(), size=8, n_components=5), classifier)
         if rows == "steps":
             model = make_pipeline(make_steps(), classifier)
         with warnings.catch_warnings():
@@ -234,9 +252,20 @@ def spoil_tensor(tensor, random):
 def list_places(value, place=()):
     """Yield where values stand in a description, as tuples of keys."""
     yield place
-    entries = value.items() if isinstance(value, dict) else enumerate(value)
-    for key, entry in entries if isinstance(value, dict | list) else ():
+    entries = value.items() if isinstance(value, dict) else ()
+    for key, entry in enumerate(value) if isinstance(value, list) else entries:
         yield from list_places(entry, (*place, key))
+
+
+def spoil_entry(description, place, random):
+    """Remove what stands at a place of a description, or put something else there."""
+    *path, key = place
+    for step in path:
+        description = description[step]
+    if random.random() < 0.2 and isinstance(description, dict):
+        del description[key]
+    else:
+        description[key] = spoil_value(description[key], random)
 
 
 def forge(tensors, description, random):
@@ -255,14 +284,19 @@ def forge(tensors, description, random):
                 tensors[name] = spoil_tensor(tensors[name], random)
             continue
         places = list(list_places(description))[1:]
-        *path, key = places[random.integers(len(places))]
-        inside = description
-        for step in path:
-            inside = inside[step]
-        if random.random() < 0.2 and isinstance(inside, dict):
-            del inside[key]
-        else:
-            inside[key] = spoil_value(inside[key], random)
+        spoil_entry(description, places[random.integers(len(places))], random)
+    return join_parts(tensors, description)
+
+
+def forge_notes(tensors, description, random):
+    """Change one thing in what a file notes of its fit, and compute the checksum anew."""
+    description = copy.deepcopy(description)
+    places = list(list_places(description["info"]))[1:]
+    # Each note as often as the others: some are long lists.
+    notes = sorted({place[0] for place in places})
+    note = notes[random.integers(len(notes))]
+    places = [place for place in places if place[0] == note]
+    spoil_entry(description["info"], places[random.integers(len(places))], random)
     return join_parts(tensors, description)
 
 

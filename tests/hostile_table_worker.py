@@ -31,7 +31,7 @@ MOST_LETTERS = 9000  # of a sentence: it may quote names as long as a page
 def read_anything(task):
     """Make a file, as the task says, and use it."""
     path = Path(task["path"])
-    if task["what"] != "kept":
+    if task["what"] not in ("kept", "notes"):
         path.write_bytes(make_content(task, path))
     if path.suffix in (".png", ".jpeg"):
         return read_image_file(path)

@@ -86,6 +86,9 @@ TYPES = [
     ),
     *(pa.list_(pa.int8()), pa.struct([("a", pa.int8())]), pa.map_(pa.string(), pa.int8())),
     *(pa.dictionary(pa.int8(), pa.string()), pa.dictionary(pa.int32(), pa.float64())),
+    *(pa.string_view(), pa.list_(pa.string_view()), pa.list_view(pa.int8()), pa.uuid()),
+    *(pa.dictionary(pa.int8(), pa.string_view()), pa.run_end_encoded(pa.int32(), pa.int64())),
+    *(pa.month_day_nano_interval(), pa.bool8(), pa.list_(pa.float32(), 2)),
 ]
 LIMITS = {"s": 2**62, "ns": 2**63 - 1, "us": 2**62}
 
@@ -207,9 +210,12 @@ def _make_array(chance, n):
         return pa.array(draw_cells(chance, n), pa.string())
     if pa.types.is_dictionary(wanted):
         words = [f"{k}" for k in range(3)]
-        values = pa.array(words).cast(wanted.value_type)
+        values = pa.array(words if "string" in str(wanted) else [0, 1, 2], wanted.value_type)
         codes = pa.array([chance.choice([0, 1, 2, None]) for _ in range(n)], wanted.index_type)
         return pa.DictionaryArray.from_arrays(codes, values)
+    if pa.types.is_run_end_encoded(wanted):
+        runs = pa.array([k + 1 for k in range(n)], wanted.run_end_type)
+        return pa.RunEndEncodedArray.from_arrays(runs, pa.array(range(n), wanted.value_type))
     values = [None if chance.random() < 0.2 else _make_value(wanted, chance) for _ in range(n)]
     try:
         return pa.array(values, wanted)
@@ -237,6 +243,16 @@ def _make_value(wanted, chance):
         pa.types.is_struct: [{"a": 1}],
         pa.types.is_map: [[("k", 1)]],
     }
+    kinds_by_name = {
+        "extension<arrow.uuid>": [b"0123456789abcdef"],
+        "extension<arrow.bool8>": [0, 1],
+        "month_day_nano_interval": [(1, 2, 3)],
+        "fixed_size_list<item: float>[2]": [[1, 2]],
+        "list_view<item: int8>": [[], [1, 2]],
+        "list<item: string_view>": [[], ["a"]],
+    }
+    if str(wanted) in kinds_by_name:
+        return chance.choice(kinds_by_name[str(wanted)])
     for is_kind, values in kinds.items():
         if is_kind(wanted):
             return chance.choice(values)

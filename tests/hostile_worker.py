@@ -24,9 +24,8 @@ import pyarrow as pa  # noqa: F401
 
 import mixpul.assess
 import mixpul.tables  # noqa: F401
-from hostile_files import list_kinds, make_rows
+from hostile_files import list_kinds, load_kind, make_rows
 from hostile_others import OTHERS
-from mixpul import load
 from mixpul._util.errors import MixpulError
 from mixpul.cli.inspect import inspect
 from mixpul.persistence import read_scores
@@ -64,7 +63,7 @@ def read_model(path, kind, expected, is_forged):
     if set(map(ord, shown.getvalue())) & ({*range(32)} - {10}):
         return "control codes", repr(shown.getvalue()[:200])
     try:
-        model = load(path)
+        model = load_kind(path, kind)
     except MixpulError as error:
         if "\n" in str(error) or str(path) not in str(error):
             return "no sentence", str(error)

@@ -284,3 +284,42 @@ def test_biased_labels_favour_one_side_of_a_column(trust):
             upper = X[labeled, 0] > np.median(X)
             counts += [upper.sum(), (~upper).sum()]
         assert counts[0] / counts[1] == pytest.approx(expected, rel=0.2)
+
+
+# -- long attacks ---------------------------------------------------------------------------
+
+
+@pytest.fixture
+def pieces(monkeypatch):
+    monkeypatch.syspath_prepend(BENCHMARKS)
+    return importlib.import_module("pieces")
+
+
+def test_pieces_that_are_counted_are_not_run_again_and_add_up(pieces, tmp_path):
+    results, asked = tmp_path / "results.jsonl", []
+
+    def count(first):
+        asked.append(first)
+        return pieces.Piece({"read": 3, "refused": 7}, ["bad"] if first == 20 else [], peak=first)
+
+    said = pieces.count_pieces("tables", "code", [0, 10], count, results)
+    assert said == "tables: 20 (6 read, 14 refused), at most 10 MB; failures: 0"
+    said = pieces.count_pieces("tables", "code", [0, 10, 20], count, results)
+    assert said == "tables: 30 (9 read, 21 refused), at most 20 MB; failures: 1"
+    assert asked == [0, 10, 20]
+    # Other code, and another attack, are counted by themselves.
+    pieces.count_pieces("tables", "other code", [0], count, results)
+    pieces.count_pieces("kills", "code", [0], count, results)
+    assert asked == [0, 10, 20, 0, 0]
+    assert len(results.read_text().splitlines()) == 5
+
+
+def test_code_is_known_by_what_stands_in_its_files(pieces, tmp_path, monkeypatch):
+    monkeypatch.setattr(pieces, "ROOT", tmp_path)
+    (tmp_path / "src").mkdir()
+    (tmp_path / "src" / "a.py").write_text("1")
+    (tmp_path / "src" / "b.py").write_text("2")
+    before, partly = pieces.hash_code("src"), pieces.hash_code("src", but="b.py")
+    (tmp_path / "src" / "b.py").write_text("3")
+    assert pieces.hash_code("src") != before
+    assert pieces.hash_code("src", but="b.py") == partly

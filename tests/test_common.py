@@ -17,10 +17,10 @@ from pu_checks import PU_CHECKS
 QUICK = {"n_epochs": 10, "batch_size": 32, "learning_rate": 0.01}
 PAPER = MixPULClassifier.from_paper(n_epochs=20, batch_size=32, net=(16,), learning_rate=0.05)
 CHEAP = {
-    "auto": [{"candidates": ["trees", "logistic-0.1", "kernel-narrow"], "n_folds": 3}],
+    "auto": [{"candidates": ["trees", "logistic-0.1", "kernel-narrow"], "n_folds": 2}],
     "mixpul": [
-        {"n_epochs": 4, "min_steps": 20, "cross_fitting": 2},
-        {"n_epochs": 4, "min_steps": 20, "cross_fitting": None},
+        {"n_epochs": 4, "min_steps": 8, "cross_fitting": 2},
+        {"net": (16,), "n_epochs": 4, "min_steps": 20, "cross_fitting": None},
         PAPER.get_params(),
     ],
     "nnpu": [{"cross_fitting": 2, **QUICK}],

@@ -40,8 +40,8 @@ def names(pages):
 # -- programs -------------------------------------------------------------------------------
 
 PROGRAMS = [page for page in PAGES if only(page, "python").strip()]
-# They train for a minute and more.
-LONG_PROGRAMS = ("docs/how-to/images.md", "docs/how-to/choose-settings.md")
+# They train for a minute and more; that of the README fits a whole portfolio.
+LONG_PROGRAMS = ("README.md", "docs/how-to/images.md", "docs/how-to/choose-settings.md")
 # They start Spark and Ray, which warn of what they have not been tested with.
 OF_ENGINES = ("docs/how-to/spark.md",)
 

@@ -10,7 +10,15 @@ import numpy as np
 import pytest
 
 from fuzz_files import Fuzz
-from hostile_files import join_parts, list_kinds, make_rows, read_parts, write_models
+from hostile_files import (
+    join_parts,
+    list_kinds,
+    list_places,
+    load_kind,
+    make_rows,
+    read_parts,
+    write_models,
+)
 from hostile_others import OTHERS, TRIALS_OF_RESULTS, perform
 from mixpul import load
 from mixpul._util.errors import DamagedFile
@@ -62,6 +70,13 @@ def test_files_forged_at_random_are_refused_or_predict_something(fuzz):
     assert_good(fuzz)
 
 
+def test_every_value_of_a_description_can_be_forged():
+    """Numbers once stopped the search for places, and all descriptions were left as they were."""
+    found = list(list_places({"a": 1, "b": [2, {"c": "text"}], "d": {}}))
+    expected = [(), ("a",), ("b",), ("b", 0), ("b", 1), ("b", 1, "c"), ("d",)]
+    assert found == expected
+
+
 def test_mutated_files_are_refused_or_the_same(fuzz):
     fuzz.mutate_models(KINDS, 100, np.random.default_rng(0))
     assert_good(fuzz)
@@ -104,7 +119,7 @@ def test_a_loaded_model_does_not_follow_its_file(models, tmp_path, name):
     path = tmp_path / "model"
     content = (models / f"{name}.mixpul").read_bytes()
     path.write_bytes(content)
-    model = load(path)
+    model = load_kind(path, name)
     with path.open("r+b") as file:
         file.write(bytes(len(content)))
     X, _ = make_rows(list_kinds()[name][1])

@@ -12,6 +12,7 @@ import pytest
 from fuzz_tables import KEPT, TableFuzz
 from mixpul._util.errors import TableError
 from mixpul.tables import TableInput, read_table, stream_table
+from mixpul.tables.labels import split_label
 from test_table_cli import run
 
 
@@ -43,6 +44,13 @@ def test_strange_tables_and_images_are_read_or_refused(fuzz):
 def test_commands_on_strange_tables_end_well_or_in_a_sentence(fuzz):
     fuzz.run_commands(10, first=0)
     assert_good(fuzz, 10)
+
+
+def test_commands_on_models_with_forged_notes_end_well_or_in_a_sentence(fuzz):
+    """What a fit had noted was used as it was: a list in place of a mapping was a TypeError."""
+    fuzz.forge_notes(44, first=0)
+    assert_good(fuzz, 40)
+    assert fuzz.counts["notes", "read"] > 2
 
 
 def test_a_failure_is_seen(fuzz):
@@ -105,3 +113,60 @@ def test_a_name_as_long_as_a_page_is_shortened_in_a_sentence(tmp_path):
     assert result.code == 2
     assert "more than one column" in result.err
     assert len(result.err) < 500
+
+
+BOOK = "x" * 150_000
+CELLS = {
+    "number": [1.0, 2.0, 5.0],
+    "date": ["2024-01-01", "2024-02-01", "2024-03-09"],
+    "boolean": [True, False, True],
+}
+
+
+@pytest.mark.parametrize("kind", CELLS)
+def test_a_cell_as_long_as_a_book_is_shortened_in_a_sentence(kind):
+    frame = pd.DataFrame({"x": CELLS[kind] * 5})
+    encoder = TableInput().fit(frame)
+    with pytest.raises(ValueError, match="but now holds 'xxx") as caught:
+        encoder.transform(frame.astype(object).replace(CELLS[kind][-1], BOOK))
+    assert len(str(caught.value)) < 300
+
+
+def test_a_label_as_long_as_a_book_is_shortened_in_a_sentence():
+    with pytest.raises(ValueError, match="has 3 values") as caught:
+        split_label(pd.DataFrame({"x": ["a", "b", BOOK] * 5}), "x")
+    assert len(str(caught.value)) < 500
+
+
+@pytest.mark.parametrize(
+    "column",
+    [
+        pa.array(["Oslo", None] * 30, pa.string_view()),
+        pa.array([["Oslo"], None] * 30, pa.list_(pa.string_view())),
+        pa.array([{"a": "Oslo"}, None] * 30, pa.struct([("a", pa.string_view())])),
+        pa.array([[1], None] * 30, pa.list_view(pa.int8())),
+        pa.DictionaryArray.from_arrays([0, 1] * 30, pa.array(["a", "b"], pa.string_view())),
+        pa.RunEndEncodedArray.from_arrays([30, 60], [1.5, 2.5]),
+        pa.array([1, 0] * 30, pa.bool8()),
+        pa.array([b"0123456789abcdef", None] * 30, pa.uuid()),
+    ],
+    ids=lambda column: str(column.type),
+)
+def test_columns_of_new_types_can_be_fitted_and_scored(tmp_path, column):
+    """Rows of some of them cannot be taken in Arrow, as a sample of rows does."""
+    numbers = [k * 7 % 23 for k in range(60)]
+    table = pa.table({"label": [0, 0, 1] * 20, "x": numbers, "odd": column})
+    with pa.ipc.new_file(str(tmp_path / "t.feather"), table.schema) as writer:
+        writer.write(table)
+    words = ["--label", "label", "--method", "logistic", "-o", tmp_path / "m.mixpul"]
+    assert run("fit", tmp_path / "t.feather", *words).code == 0
+    words = ["predict", tmp_path / "m.mixpul", tmp_path / "t.feather", "-o", tmp_path / "s.csv"]
+    assert run(*words).code == 0
+
+
+@pytest.mark.parametrize("name", ["/dev/zero", "/dev/null"])
+def test_a_device_is_not_read_as_a_table(name):
+    """One has no end, so hashing it never ended."""
+    result = run("fit", name, "--label", "x", "-o", "m.mixpul")
+    assert result.code == 2
+    assert f"{name!r} is a device; a file was expected" in result.err

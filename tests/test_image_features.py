@@ -496,3 +496,10 @@ def test_memory_does_not_grow_with_the_folder(tmp_path):
     assert n == 6000
     # The pixels of 6,000 images take 280 megabytes.
     assert growth < 60
+
+
+@has_weights
+def test_images_too_small_for_the_network_are_refused_in_a_sentence():
+    pixels = np.zeros((3, 3, 8, 8), dtype=np.uint8)
+    with pytest.raises(MixpulError, match=r"images of 8 x 8 pixels: .* take a larger one"):
+        ImageFeatures(size=8).fit(pixels)

@@ -190,6 +190,15 @@ def test_lines_that_are_no_log_count_for_nothing(tmp_path, line):
     assert _parts._read_log(log) == {"a": done}
 
 
+def test_a_line_of_the_log_that_was_changed_counts_for_nothing(tmp_path):
+    """The numbers of rows would have been shown as they stood there."""
+    log, done = tmp_path / _parts.LOG, _parts.Done("a", "b", 1, "f", "m", "s", 2, 30, 4)
+    _parts._append(log, done)
+    assert _parts._read_log(log) == {"a": done}
+    log.write_text(log.read_text().replace('"rows": 30', '"rows": 38'))
+    assert _parts._read_log(log) == {}
+
+
 def test_a_bad_part_is_named_and_the_others_stay(model, tmp_path):
     good = made_rows(20).to_csv(index=False)
     folder = write_parts(

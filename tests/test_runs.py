@@ -9,7 +9,9 @@ import time
 from dataclasses import replace
 
 import pytest
+from typer.testing import CliRunner
 
+from mixpul.cli import app
 from mixpul.paper.runs import (
     estimate_seconds,
     has_failed,
@@ -151,19 +153,21 @@ class TestFiles:
         assert estimate_seconds(left, []) is None
 
 
-def command(folder, *options):
+def words(folder, *options):
     only = "dataset=titanic,method=class means,method=logistic regression,method=Bagging"
-    return [
-        sys.executable, "-m", "mixpul", "reproduce", "uci", "--only", only, "--runs", "2",
-        "--jobs", "2", "--out", str(folder), *options,
-    ]  # fmt: skip
+    return ["reproduce", "uci", "--only", only, "--runs", "2", "--out", str(folder), *options]
+
+
+def start(folder, jobs, **options):
+    """Start `mixpul reproduce` in a process of its own."""
+    command = [sys.executable, "-m", "mixpul", *words(folder, "--jobs", jobs)]
+    return subprocess.Popen(command, **options)
 
 
 def test_a_tiny_table_killed_and_resumed(tmp_path):
     """30 trials; SIGKILL in the middle, another run at the same time, and the report."""
-    first = subprocess.Popen(
-        command(tmp_path), start_new_session=True, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE
-    )
+    quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.PIPE}
+    first = start(tmp_path, "2", start_new_session=True, **quiet)
     folder = tmp_path / "uci"
     deadline = time.monotonic() + 600
     while len(list(folder.glob("*.json"))) < 5:
@@ -176,14 +180,12 @@ def test_a_tiny_table_killed_and_resumed(tmp_path):
     assert 5 <= len(survived) < 30
     assert all(json.loads(content)["target"] == "uci" for content in survived.values())
 
-    dry = subprocess.run(command(tmp_path, "--dry-run"), capture_output=True, text=True)
+    dry = CliRunner().invoke(app, words(tmp_path, "--dry-run"))
     assert f"{len(survived)} of 30 trials are done, {30 - len(survived)} left" in dry.stdout
 
     # Two runs at once finish the table between them.
-    both = [
-        subprocess.Popen(command(tmp_path), stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
-        for _ in range(2)
-    ]
+    heard = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT}
+    both = [start(tmp_path, "1", **heard) for _ in range(2)]
     assert [process.communicate()[0] and process.returncode for process in both] == [0, 0]
     records = read_results(tmp_path, "uci")
     assert len(records) == 30
@@ -192,7 +194,5 @@ def test_a_tiny_table_killed_and_resumed(tmp_path):
     assert len({(r["settings"]["c"], r["method"], r["seed"]) for r in records}) == 30
 
     page = tmp_path / "report.html"
-    subprocess.run(
-        [sys.executable, "-m", "mixpul", "report", str(tmp_path), "-o", str(page)], check=True
-    )
+    assert CliRunner().invoke(app, ["report", str(tmp_path), "-o", str(page)]).exit_code == 0
     assert "titanic" in page.read_text()

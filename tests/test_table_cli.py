@@ -18,6 +18,7 @@ from unittest import mock
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from sklearn import metrics
@@ -36,7 +37,7 @@ from mixpul.metrics import pu_report
 from mixpul.metrics.thresholds import find_recall_depth
 from mixpul.persistence import describe, read_scores
 from mixpul.priors import PRIORS
-from mixpul.tables import TableInput, read_table
+from mixpul.tables import TableInput, read_table, write_table
 from test_assess import made_table
 from test_cli import assert_one_sentence, parsed
 
@@ -557,6 +558,21 @@ def test_ids_that_a_spreadsheet_would_run_are_disarmed_in_csv_files_only(work, t
         assert ("begin like a formula" in result.err) == (suffix == ".csv")
     assert read_table(tmp_path / "s.csv")["customer"].tolist() == ["'=1+1", "-7", "fine"]
     assert read_table(tmp_path / "s.parquet")["customer"].tolist() == ["=1+1", "-7", "fine"]
+
+
+@pytest.mark.parametrize(
+    "kind",
+    [pa.large_string(), pa.string_view(), pa.dictionary(pa.int8(), pa.string()), pa.binary()],
+    ids=str,
+)
+def test_they_are_disarmed_whatever_the_type_of_text(tmp_path, kind):
+    """Of a Parquet file of pandas, text is of another type than of a CSV file."""
+    ids = pa.array(["=1+1", None, "fine"]).cast(kind)
+    batches = pa.table({"customer": ids, "score": [0.5, 0.25, 0.0]}).to_batches()
+    with pytest.warns(UserWarning, match="begin like a formula"):
+        write_table(batches, tmp_path / "s.csv")
+    lines = (tmp_path / "s.csv").read_text().splitlines()
+    assert [line.split(",")[0].strip('"') for line in lines] == ["customer", "'=1+1", "", "fine"]
 
 
 def test_the_table_of_the_fit_gets_honest_scores(work, tmp_path):

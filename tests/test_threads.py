@@ -41,6 +41,36 @@ def test_fits_beside_each_other_equal_serial_ones():
     assert counts == dict.fromkeys(names.split(","), expected)
 
 
+NO_POOL = """
+import os, sys, warnings
+import numpy as np, torch
+from mixpul import MixPULClassifier, VPUClassifier, load, save
+warnings.simplefilter("ignore")
+assert torch.get_num_threads() == 2
+random = np.random.default_rng(0)
+X = random.normal(size=(400, 60)).astype(np.float32)
+y = (X[:, 0] > 0) & (random.random(400) < 0.5)
+few = {"n_epochs": 1, "min_steps": 2, "max_steps": 2, "cross_fitting": 2, "random_state": 0}
+n_threads = len(os.listdir("/proc/self/task"))
+for model in (MixPULClassifier(net="kernel", **few), VPUClassifier(net=(300, 300), **few)):
+    model.fit(X, y).decision_function(X)
+    save(model, sys.argv[1])
+    load(sys.argv[1]).decision_function(X)
+    assert len(os.listdir("/proc/self/task")) == n_threads, model
+"""
+
+
+@pytest.mark.skipif(not Path("/proc/self/task").exists(), reason="threads are counted in /proc")
+def test_tables_start_no_threads_of_torch(tmp_path):
+    """Kernel features were put together on all threads: a child forked then waited for ever."""
+    done = subprocess.run(
+        [sys.executable, "-c", NO_POOL, tmp_path / "model"],
+        env=os.environ | {"OMP_NUM_THREADS": "2", "OPENBLAS_NUM_THREADS": "1"},
+        capture_output=True, text=True, check=False, timeout=600,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+
+
 def test_one_and_two_blas_threads_end_in_the_same_files():
     counts = measure("--methods", "ramp,upu,pnu", "--ways", "BLAS", "--blas-rows", 400)
     assert counts == {name: {"BLAS": 1, "kept": 1} for name in ("ramp", "upu", "pnu")}

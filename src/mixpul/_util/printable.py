@@ -1,6 +1,6 @@
 """Text from files and tables, made safe to print."""
 
-__all__ = ["make_printable"]
+__all__ = ["make_printable", "shorten"]
 
 
 def make_printable(text: str) -> str:
@@ -16,3 +16,12 @@ def make_printable(text: str) -> str:
     return "".join(
         one if one.isprintable() else one.encode("unicode_escape").decode("ascii") for one in text
     )
+
+
+def shorten(text: str, most: int = 60) -> str:
+    """Return the start of a text, for a sentence that quotes it; a cell may be as long as a book.
+
+    >>> shorten("Zanzibar", 3)
+    'Zan...'
+    """
+    return text if len(text) <= most else f"{text[:most]}..."

@@ -28,6 +28,7 @@ __all__ = [
     "Maybe",
     "Number",
     "Record",
+    "Scalar",
     "Spec",
     "Text",
     "check_value",
@@ -123,6 +124,15 @@ class Flag(Spec):
     def check(self, value: Any, name: str, sizes: dict[str, int]) -> None:
         if not isinstance(value, bool):
             raise _refuse(name, value, "true or false")
+
+
+@dataclass(frozen=True)
+class Scalar(Spec):
+    """What a cell of a table may hold: text, a finite number, or true or false."""
+
+    def check(self, value: Any, name: str, sizes: dict[str, int]) -> None:
+        if not isinstance(value, str | bool):
+            Number().check(value, name, sizes)
 
 
 @dataclass(frozen=True)

@@ -19,6 +19,7 @@ from mixpul.cli._messages import note
 from mixpul.cli._sampling import read_or_sample
 from mixpul.cli.options import Reading, TableOptions, Weighing
 from mixpul.persistence import describe
+from mixpul.persistence.notes import check_notes
 from mixpul.tables import TableInput, find_negatives, read_table, read_verdicts, split_label
 from mixpul.tables.formats import find_format, split_place
 from mixpul.tables.names import check_present
@@ -238,7 +239,7 @@ def _check_one_kind(options: TableOptions) -> None:
 
 def load_any_model(path: Path) -> tuple[Any, dict[str, Any]]:
     """Return what a model file holds, and what the file knows of its fit."""
-    return load(path), describe(path)["info"]
+    return load(path), check_notes(describe(path)["info"])
 
 
 def load_table_model(path: Path) -> tuple[Pipeline, dict[str, Any]]:

@@ -17,17 +17,11 @@ from mixpul._util.schema import (
     Text,
     check_value,
 )
+from mixpul.persistence.notes import COUNT, ESTIMATE, PRIOR
 from mixpul.persistence.samples import SAMPLE
 
 __all__ = ["is_leaderboard", "is_noted_by_fit", "is_of_images"]
 
-COUNT, NUMBER = Number(0, whole=True), Maybe(Number())
-ESTIMATE = Record({"value": NUMBER, "low": NUMBER, "high": NUMBER})
-# Files of earlier versions have an estimate.
-PRIOR = Record(
-    {},
-    {"source": Text(), "upper": Number(), "value": Number(), "low": NUMBER, "high": NUMBER},
-)
 OF_FIT = Record(
     {
         "assessment": Record(

@@ -230,12 +230,21 @@ def _read_log(path: Path) -> dict[str, Done]:
     lines = path.read_text(encoding="utf-8", errors="replace").splitlines() if path.exists() else []
     for line in lines:
         try:
-            one = Done(**json.loads(line))
-        except (ValueError, TypeError, RecursionError):
+            record = json.loads(line)
+            check = record.pop("check", None)
+            one = Done(**record)
+        except (ValueError, TypeError, AttributeError, RecursionError):
             continue
-        if all(type(getattr(one, field.name)) is field.type for field in fields(Done)):
+        is_like = all(type(getattr(one, field.name)) is field.type for field in fields(Done))
+        # A part whose line was changed is scored again.
+        if is_like and check == _compute_check(one):
             found[one.output] = one
     return found
+
+
+def _compute_check(done: Done) -> str:
+    """Return a hash of a line, which tells if it was changed."""
+    return hashlib.sha256(json.dumps(asdict(done)).encode()).hexdigest()[:16]
 
 
 def _append(path: Path, done: Done) -> None:
@@ -246,7 +255,8 @@ def _append(path: Path, done: Done) -> None:
         file.seek(max(0, file.tell() - 1))
         # A run that was killed while it wrote may have left half a line.
         start = b"" if file.read() in (b"", b"\n") else b"\n"
-        file.write(start + json.dumps(asdict(done)).encode() + b"\n")
+        line = asdict(done) | {"check": _compute_check(done)}
+        file.write(start + json.dumps(line).encode() + b"\n")
         file.flush()
         os.fsync(file.fileno())
 

@@ -11,7 +11,7 @@ import typer
 
 from mixpul._util.errors import MixpulError
 from mixpul._util.files import FULL
-from mixpul._util.printable import make_printable
+from mixpul._util.printable import make_printable, shorten
 from mixpul._util.processes import is_one_of_several
 from mixpul.cli._streams import complain, release_streams, secure_streams
 from mixpul.cli.audit import audit
@@ -68,6 +68,8 @@ COMMANDS: tuple[Callable[..., None], ...] = (
     card,
     serve,
 )
+# A library may quote what it has read, whatever its length.
+LONGEST_SENTENCE = 3000
 BAD_INPUT, FAILED, INTERRUPTED = 2, 1, 130
 # Of the system's errors, those that another path or another permission would mend.
 WRONG_PATHS = (
@@ -117,7 +119,7 @@ def show_warning(message: Warning | str, category: type[Warning], *_: Any, **__:
 
 def explain(error: BaseException) -> str:
     """Return an exception as one sentence, without anything that a terminal would obey."""
-    said = make_printable(" ".join(str(error).split()))
+    said = shorten(make_printable(" ".join(str(error).split())), LONGEST_SENTENCE)
     if isinstance(error, MemoryError):
         said = "There is not enough memory for this; take fewer rows, or a machine with more."
     elif isinstance(error, RecursionError):

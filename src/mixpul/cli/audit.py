@@ -9,7 +9,7 @@ from rich.table import Table
 
 from mixpul.cli._messages import escape, format_interval, print_json, say
 from mixpul.cli._outputs import check_outputs, explain_full_disk
-from mixpul.cli.options import ForceOption, JsonOption, ModelArgument
+from mixpul.cli.options import ForceOption, JsonOption, ModelArgument, Reading
 
 if TYPE_CHECKING:
     from mixpul.assess.answered import Answered
@@ -41,11 +41,12 @@ def audit(
     from mixpul.cli._inputs import load_table_model
     from mixpul.cli._noted import is_of_images
     from mixpul.persistence import describe
+    from mixpul.persistence.notes import check_notes
 
     if report is not None:
         check_outputs([report], [str(model), *map(str, queues)], force)
     about = describe(model)
-    info, checksum = about["info"], about["checksum"]
+    info, checksum = check_notes(about["info"]), about["checksum"]
     if not is_of_images(info):
         load_table_model(model)  # which refuses what is not of a table
     answered = read_answers(queues, checksum)
@@ -160,7 +161,7 @@ def _suggest_fit(prior: Mapping[str, Any], info: Mapping[str, Any], queues: list
     words = ["fit", "TABLE", "--label", str(info.get("label", "LABEL"))]
     words += ["--missing-is-unlabeled"] if info.get("missing_is_unlabeled") else []
     words += [] if info.get("id") is None else ["--id", info["id"]]
-    for name, value in info.get("reading", {}).items():
+    for name, value in Reading().fill_from(info.get("reading", {})).to_arguments().items():
         for one in value if isinstance(value, list) else [value]:
             words += [f"--{name}", one]
     if sample := find_sample(info):

@@ -352,7 +352,8 @@ class Reading(NamedTuple):
 
     def fill_from(self, fitted: Mapping[str, Any]) -> "Reading":
         """Take what was not said from the way the table of the fit was read."""
-        return Reading(**{**fitted, **self.to_arguments()})
+        known = {name: fitted[name] for name in self._fields if name in fitted}
+        return Reading(**{**known, **self.to_arguments()})
 
 
 class FitOutputs(NamedTuple):

@@ -32,10 +32,11 @@ def predict_images(
     from mixpul.cli._thresholds import find_threshold
     from mixpul.images import stream_images
     from mixpul.persistence import describe
+    from mixpul.persistence.notes import check_notes
 
     check_score_outputs(outputs, [str(model)])
     classifier, size = load_image_model(model)
-    info = describe(model)["info"]
+    info = check_notes(describe(model)["info"])
     asked = outputs.threshold
     threshold = None if asked is None else find_threshold(asked, info)
     # A model that was saved from Python does not say what to do with other sizes.

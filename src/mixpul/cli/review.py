@@ -146,9 +146,10 @@ def _draw_any(
     from mixpul.assess.answered import read_answers
     from mixpul.cli._review_images import draw_images
     from mixpul.persistence import describe
+    from mixpul.persistence.notes import check_notes
 
     about = describe(model)
-    info = about["info"]
+    info = check_notes(about["info"])
     return draw_images(
         model,
         about["checksum"],

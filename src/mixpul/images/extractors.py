@@ -144,8 +144,16 @@ def _compute_step(extractor: Extractor, pixels: NDArray[np.uint8]) -> NDArray[np
     # Always of one size: with fewer images convolutions may add numbers up in another order.
     padded = np.zeros((IMAGES_PER_STEP, *pixels.shape[1:]), dtype=np.uint8)
     padded[:n] = pixels
-    with torch.inference_mode():
-        found = np.asarray(extractor.compute(torch.from_numpy(padded)), dtype=np.float32)[:n]
+    try:
+        with torch.inference_mode():
+            found = np.asarray(extractor.compute(torch.from_numpy(padded)), dtype=np.float32)[:n]
+    # What torch says of images that are too small for a network, or too many for the memory.
+    except RuntimeError as error:
+        height, width = pixels.shape[2:]
+        raise MixpulError(
+            f"The extractor cannot compute features of images of {height} x {width} pixels: "
+            f"{str(error).splitlines()[0]}. Networks need images of some size; take a larger one."
+        ) from error
     if found.ndim != 2 or len(found) != n:
         raise MixpulError(
             f"An extractor returns one row of numbers for each image; got the shape {found.shape} "

@@ -29,6 +29,7 @@ from mixpul.persistence._nets import split_names
 from mixpul.persistence._steps import pack_steps, rebuild_steps, show_steps
 from mixpul.persistence._tables import build_pipeline, is_simple, take_apart
 from mixpul.persistence._values import CLASSES, UNSTORED, holds_unstored
+from mixpul.training import use_threads
 
 __all__ = ["FORMAT", "checksum", "describe", "load", "read_scores", "save"]
 
@@ -40,6 +41,8 @@ OF_NETS = re.compile(r"(members_\.\d+\.)*net_\.")
 OF_ROWS = "rows.scores"
 
 
+# One thread of torch: a process that has saved or loaded a model may be forked.
+@use_threads(1)
 def save(
     model: PUClassifier | Pipeline,
     path: str | os.PathLike,
@@ -98,6 +101,7 @@ def save(
     write_file(path, tensors, description)
 
 
+@use_threads(1)
 def load(path: str | os.PathLike, **params: Any) -> PUClassifier | Pipeline:
     """Read a classifier written by `save`; its predictions are the same to the bit.
 
@@ -126,7 +130,7 @@ def load(path: str | os.PathLike, **params: Any) -> PUClassifier | Pipeline:
     stored = description["params"]
     if stored.get("net") == UNSTORED and "net" not in params:
         raise MixpulError(
-            "The model was fitted with a network of your own, which is not stored: "
+            f"{os.fspath(path)!r} was fitted with a network of your own, which is not stored: "
             "pass the same callable as load(path, net=...)."
         )
     try:
@@ -141,14 +145,15 @@ def load(path: str | os.PathLike, **params: Any) -> PUClassifier | Pipeline:
         if "steps" in description:
             of_steps = split_names(tensors).get("steps", {})
             whole = rebuild_steps(description["steps"], of_steps, model, extractor)
-    except WrongExtractor:
-        raise
+    except WrongExtractor as error:
+        raise WrongExtractor(f"{os.fspath(path)!r} cannot be loaded: {error}") from error
     # A checksum can be right and the content still not add up: anyone can compute one. Whatever
     # goes wrong then, it is the file.
     except Exception as error:
         raise refuse(path, "not a whole mixpul model file", error) from error
     for part in missing:
-        warnings.warn(_write_warning(part), UserWarning, stacklevel=2)
+        # The caller of `load`, behind what sets the number of threads.
+        warnings.warn(_write_warning(part), UserWarning, stacklevel=3)
     return whole
 
 

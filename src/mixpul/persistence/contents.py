@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from mixpul.persistence import describe, load
+from mixpul.persistence.notes import check_notes
 
 __all__ = ["load_content"]
 
@@ -17,4 +18,4 @@ def load_content(content: bytes) -> tuple[Any, dict[str, Any]]:
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "model.mixpul"
         path.write_bytes(content)
-        return load(path), describe(path)["info"]
+        return load(path), check_notes(describe(path)["info"])

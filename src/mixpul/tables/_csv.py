@@ -6,6 +6,7 @@ from itertools import chain, islice
 from typing import Any, NamedTuple, NoReturn, Self
 
 from mixpul._util.errors import TableError
+from mixpul._util.printable import shorten
 from mixpul._util.validation import list_values
 from mixpul.tables._casting import cast_cells
 from mixpul.tables._text import cut_rows, read_text
@@ -239,17 +240,13 @@ class _CSV:
             column = self.names[int(number)]
             raise _OtherType(
                 f"In column {column!r} of {file} {KINDS.get(arrow_type, arrow_type)} was expected, "
-                f"but {_shorten(value)!r} came; correct it, or name it among the cells that stand "
+                f"but {shorten(value)!r} came; correct it, or name it among the cells that stand "
                 "for a missing value."
             ) from error
         raise TableError(
             f"{show_name(self.name)} is broken or not a CSV file: "
-            f"{_shorten(' '.join(message.split()), 200)}"
+            f"{shorten(' '.join(message.split()), 200)}"
         ) from error
-
-
-def _shorten(text: str, most: int = 60) -> str:
-    return text if len(text) <= most else f"{text[:most]}..."
 
 
 # -- rows and cells -------------------------------------------------------------------------

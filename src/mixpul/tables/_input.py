@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from mixpul._util.printable import shorten
 from mixpul._util.validation import Interval, StrOptions
 from mixpul.tables._dates import ORDERS, find_epoch, say_dates
 from mixpul.tables._kinds import (
@@ -353,7 +354,7 @@ def _insist(asked: str, name: str, column: Any, found: Found, order: str | None)
     if kind == "text" and (insisted := insist(asked, *count_texts(column), order)) is not None:
         return insisted
     first = column[column.notna()].iloc[:1].tolist()
-    came = f"such as {first[0]!r}" if first else "only gaps"
+    came = f"such as {shorten(repr(first[0]))}" if first else "only gaps"
     what = {"number": "a number", "date": "a date"}[asked]
     raise ValueError(
         f"{asked}=: no cell of column {name!r} can be read as {what} ({came}); leave it out of "

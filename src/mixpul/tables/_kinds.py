@@ -10,6 +10,7 @@ from typing import Any, NamedTuple, NoReturn
 import numpy as np
 from numpy.typing import NDArray
 
+from mixpul._util.printable import shorten
 from mixpul.tables._dates import check_years, read_stamps
 from mixpul.tables._numerals import PLAIN
 from mixpul.tables._recognising import Found, read_texts, recognise
@@ -200,8 +201,8 @@ def _refuse_value(name: str, kind: str, value: Any) -> NoReturn:
     """Refuse a value that is not of the kind that its column had at fit."""
     expected = {"number": "numbers", "boolean": "true or false", "date": "dates (ISO 8601)"}[kind]
     raise ValueError(
-        f"Column {name!r} held {expected} when TableInput was fitted, but now holds {value!r}; "
-        "correct such values, or leave them empty if they are missing."
+        f"Column {name!r} held {expected} when TableInput was fitted, but now holds "
+        f"{shorten(repr(value))}; correct such values, or leave them empty if they are missing."
     )
 
 

@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.stats import binom
 
+from mixpul._util.printable import shorten
 from mixpul._util.validation import split_labels
 from mixpul.metrics.ranking import pu_auc
 from mixpul.tables._kinds import as_numbers, code_categories, look_at
@@ -170,7 +171,9 @@ def _list_patterns(
         return
     if kind == "text":
         codes, texts = code_categories(column)
-        yield from _count_values(codes, [f"is {text!r}" for text in texts], is_positive)
+        yield from _count_values(
+            codes, [f"is {shorten(repr(text))}" for text in texts], is_positive
+        )
         return
     values, codes = np.unique(numbers, return_inverse=True)
     codes = np.where(np.isnan(numbers), -1, codes)

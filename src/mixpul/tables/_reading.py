@@ -18,7 +18,7 @@ from mixpul.tables._excel import read_excel
 from mixpul.tables._explaining import explain_errors
 from mixpul.tables._json_lines import read_json_lines
 from mixpul.tables.formats import find_format, split_place
-from mixpul.tables.frames import from_arrow, import_tables
+from mixpul.tables.frames import from_arrow, import_tables, use_plain_types
 from mixpul.tables.names import check_present, choose_columns
 from mixpul.tables.opening import open_bytes, show_name
 from mixpul.tables.parts import Part, find_partition_types, find_parts
@@ -284,7 +284,7 @@ def _stream_typed(
         for batch in batches:
             # What a damaged file says of its own lengths is not believed: native code would be.
             batch.validate(full=True)
-            yield batch
+            yield use_plain_types(batch)
 
 
 def _stream_parquet(file: Any, name: str, kinds: Mapping[str, str] | None) -> Iterator[Any]:

@@ -9,7 +9,10 @@ from mixpul._util.errors import TableError
 from mixpul._util.validation import list_values
 from mixpul.tables._dates import check_years
 
-__all__ = ["as_frame", "from_arrow", "import_tables"]
+__all__ = ["as_frame", "from_arrow", "import_tables", "use_plain_types"]
+
+# Types that Arrow reads and cannot take rows of, and those that hold the same.
+PLAIN_TYPES = {"string_view": "string", "binary_view": "binary"}
 
 
 def import_tables() -> Any:
@@ -24,11 +27,49 @@ def import_tables() -> Any:
     return pyarrow
 
 
+def use_plain_types(table: Any) -> Any:
+    """Return a table or record batch of types that Arrow and pandas can work with.
+
+    There are no views, of which no rows can be taken, no run lengths, and no types of extensions.
+    """
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    for j, field in enumerate(table.schema):
+        column = table.column(j)
+        if pa.types.is_run_end_encoded(column.type):
+            column = pc.run_end_decode(column)
+        if isinstance(column.type, pa.BaseExtensionType):
+            is_boolean = str(column.type) == "extension<arrow.bool8>"
+            column = column.cast(column.type.storage_type)
+            column = column.cast(pa.bool_()) if is_boolean else column
+        wanted = _find_plain_type(column.type)
+        if wanted != field.type:
+            table = table.set_column(j, pa.field(field.name, wanted), column.cast(wanted))
+    return table
+
+
+def _find_plain_type(found: Any) -> Any:
+    """Return the type that holds the same as another one, and can be worked with."""
+    import pyarrow as pa
+
+    if str(found) in PLAIN_TYPES:
+        return pa.type_for_alias(PLAIN_TYPES[str(found)])
+    if pa.types.is_dictionary(found):
+        return pa.dictionary(found.index_type, _find_plain_type(found.value_type), found.ordered)
+    if pa.types.is_struct(found):
+        return pa.struct([field.with_type(_find_plain_type(field.type)) for field in found])
+    if pa.types.is_list(found) or str(found).startswith("list_view<"):
+        return pa.list_(found.value_field.with_type(_find_plain_type(found.value_type)))
+    return found
+
+
 def from_arrow(table: Any, *, views: bool) -> Any:
     """Make a data frame of an Arrow table or record batch; `views` are quick but read-only."""
     import pandas as pd
     import pyarrow as pa
 
+    table = use_plain_types(table)
     for j, field in enumerate(table.schema):
         if pa.types.is_decimal(field.type):  # it would become a Python object per cell
             numbers = table.column(j).cast(pa.float64())

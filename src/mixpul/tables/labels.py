@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mixpul._util.json_values import to_plain
+from mixpul._util.printable import shorten
 from mixpul._util.validation import USUAL_PAIRS
 from mixpul.tables.frames import as_frame
 from mixpul.tables.names import find_column
@@ -247,4 +248,6 @@ def _write_plainly(value: Any) -> str:
 def _show(value: Any) -> str:
     """Return a label as it looks in a file: whole numbers may have been read as floats."""
     plain = to_plain(value)
-    return str(int(plain)) if isinstance(plain, float) and plain.is_integer() else repr(plain)
+    if isinstance(plain, float) and plain.is_integer():
+        return str(int(plain))
+    return shorten(repr(plain))

@@ -83,6 +83,9 @@ def _expand(name: str) -> list[str]:
         return [name]
     if is_remote(name):
         return _expand_remote(name)
+    if Path(path).is_char_device() or Path(path).is_block_device():
+        # Some have no end, such as /dev/zero.
+        raise TableError(f"{name!r} is a device; a file was expected.")
     if os.path.isdir(path):
         found = [
             os.path.join(folder, file)

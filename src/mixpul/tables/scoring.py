@@ -19,7 +19,7 @@ from mixpul._util.files import open_whole
 from mixpul._util.spreadsheets import disarm_formula
 from mixpul.tables._reading import ROWS_PER_BATCH
 from mixpul.tables.formats import WRITTEN, find_delimiter, split_suffixes
-from mixpul.tables.frames import import_tables
+from mixpul.tables.frames import import_tables, use_plain_types
 from mixpul.tables.names import as_texts, check_present
 
 __all__ = ["make_calibrator", "make_scored_batch", "score_stream", "write_table"]
@@ -258,9 +258,9 @@ def _disarm(batches: Iterable[Any]) -> Iterator[Any]:
     from pyarrow import compute as pc
 
     is_said = False
-    for batch in batches:
+    for batch in map(_spell_out, batches):
         for j, field in enumerate(batch.schema):
-            if not pa.types.is_string(field.type):
+            if not (pa.types.is_string(field.type) or pa.types.is_large_string(field.type)):
                 continue
             suspects = pc.match_substring_regex(batch.column(j), "^[=+@\t\r-]")
             if not pc.any(suspects).as_py():
@@ -280,3 +280,21 @@ def _disarm(batches: Iterable[Any]) -> Iterator[Any]:
                     stacklevel=2,
                 )
         yield batch
+
+
+def _spell_out(batch: Any) -> Any:
+    """Return a record batch whose texts are all text: codes of categories and bytes become it."""
+    import pyarrow as pa
+
+    batch = use_plain_types(batch)
+    for j, field in enumerate(batch.schema):
+        column = batch.column(j)
+        if pa.types.is_dictionary(column.type):
+            column = column.dictionary_decode()
+        if pa.types.is_binary(column.type) or pa.types.is_large_binary(column.type):
+            cells = column.to_pylist()
+            texts = [None if cell is None else cell.decode(errors="replace") for cell in cells]
+            column = pa.array(texts, pa.string())
+        if column.type != field.type:
+            batch = batch.set_column(j, pa.field(field.name, column.type), column)
+    return batch

@@ -59,6 +59,7 @@ from mixpul.training import (
     score_all,
     score_rows,
     train,
+    use_threads,
 )
 
 __all__ = ["NeuralPUClassifier"]
@@ -437,4 +438,6 @@ class NeuralPUClassifier(PUClassifier):
         return ("net_",)
 
     def _scores(self, X: Any) -> NDArray[np.float32]:
-        return score_all(simplify(self.net_), X)
+        # One thread for all of it: a pool that is started once is waited for in vain after a fork.
+        with use_threads(1 if X.ndim == 2 else None):
+            return score_all(simplify(self.net_), X)
