@@ -4,9 +4,9 @@
 
 Tables and splits are those of suite.py, with 12, 60 and 250 labeled positives. Each trial fits the
 portfolio once and lets several networks learn from it; with `--models FOLDER` portfolios are kept
-there, and other networks can learn from them later without another fit. Settings of the network are chosen by seeds
-from 1000 on; the numbers to show are those of the seeds before. A run that was stopped goes on
-where it stopped; results are in benchmarks/results/distill.jsonl.
+there, and other networks can learn from them later without another fit. Settings of the network
+are chosen by seeds from 1000 on; the numbers to show are those of the seeds before. A run that was
+stopped goes on where it stopped; results are in benchmarks/results/distill.jsonl.
 
     python benchmarks/distill.py --speed
 
