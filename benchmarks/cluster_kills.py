@@ -68,11 +68,11 @@ def list_commands(inputs: Path) -> dict[str, list[str]]:
     }
 
 
-def start(words: list[str], folder: Path, scheduler: str, again: bool) -> Run:
+def start(words: list[str], folder: Path, scheduler: str, again: bool, said: Path) -> Run:
     """Start a command in a child: what takes seconds to import is there already."""
     more = ["--resume"] if again and words[0] == "predict" else []
     filled = [word.replace("{out}", str(folder)) for word in words]
-    return Run([*filled, *more, "--scheduler", scheduler])
+    return Run([*filled, *more, "--scheduler", scheduler], said)
 
 
 @contextmanager
@@ -125,9 +125,9 @@ def kill_once(
     """Kill a worker or the command, let the command end; return the victim and what was wrong."""
     (expected, seconds), (scheduler, killer), wrong = undisturbed, cluster, []
     victim = draw.choice(["worker", "client"])
-    with tempfile.TemporaryDirectory() as name:
-        folder = Path(name)
-        process = start(words, folder, scheduler, again=False)
+    with tempfile.TemporaryDirectory() as name, tempfile.NamedTemporaryFile() as file:
+        folder, said = Path(name), Path(file.name)
+        process = start(words, folder, scheduler, False, said)
         time.sleep(draw.uniform(0.1, 1.0) * seconds)
         if victim == "worker":
             print(draw.randrange(2), file=killer, flush=True)
@@ -136,20 +136,21 @@ def kill_once(
         code = process.wait()
         if victim == "worker" and code:
             wrong.append(f"it ended with {code}")
-        if victim == "client" and (code := start(words, folder, scheduler, again=True).wait()):
+        if victim == "client" and (code := start(words, folder, scheduler, True, said).wait()):
             wrong.append(f"the next run ended with {code}")
         found = read_results(folder)
+        printed = " ".join(said.read_text().split())
     if set(found) != set(expected):
         wrong.append(f"stray or missing files: {set(found) ^ set(expected)}")
     wrong += [f"{k} differs" for k in expected if found.get(k, expected[k]) != expected[k]]
-    return victim, wrong
+    return victim, [*wrong, f"it said: {printed}"] if wrong else []
 
 
 def run_undisturbed(words: list[str], scheduler: str) -> tuple[dict[str, str], float]:
-    with tempfile.TemporaryDirectory() as name:
-        begun = time.monotonic()
-        if code := start(words, Path(name), scheduler, again=False).wait():
-            sys.exit(f"{words[0]} fails undisturbed, with exit code {code}.")
+    with tempfile.TemporaryDirectory() as name, tempfile.NamedTemporaryFile() as file:
+        begun, said = time.monotonic(), Path(file.name)
+        if code := start(words, Path(name), scheduler, False, said).wait():
+            sys.exit(f"{words[0]} fails undisturbed, with exit code {code}: {said.read_text()}")
         return read_results(Path(name)), time.monotonic() - begun
 
 
