@@ -12,9 +12,7 @@ equal those of the undisturbed run, and nothing else may be left.
 import argparse
 import hashlib
 import json
-import os
 import random
-import signal
 import subprocess
 import sys
 import tempfile
@@ -87,17 +85,30 @@ def start_cluster():
 
 
 def serve() -> None:
-    """Run a cluster of two workers; kill one for each line that comes."""
-    with (
-        distributed.LocalCluster(
-            n_workers=2, threads_per_worker=1, dashboard_address=":0", silence_logs=100
-        ) as local,
-        distributed.Client(local) as client,
-    ):
+    """Run a cluster of two workers; for each line that comes, kill one and start another."""
+    with distributed.LocalCluster(
+        n_workers=0, dashboard_address=":0", silence_logs=100, host="127.0.0.1"
+    ) as local:
+        # Not by Dask's nannies: on a busy machine they give up workers that take long to start.
+        workers = [start_worker(local.scheduler_address) for _ in range(2)]
+        with distributed.Client(local) as client:
+            client.wait_for_workers(2)
         print(local.scheduler_address, flush=True)
         for line in sys.stdin:
-            pids = sorted(client.run(os.getpid).values())
-            os.kill(pids[int(line) % len(pids)], signal.SIGKILL)
+            victim = workers.pop(int(line) % len(workers))
+            victim.kill()
+            victim.wait()
+            workers.append(start_worker(local.scheduler_address))
+        for worker in workers:
+            worker.kill()
+            worker.wait()
+
+
+def start_worker(scheduler: str) -> subprocess.Popen:
+    command = [sys.executable, "-m", "distributed.cli.dask_worker", scheduler]
+    quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
+    options = ["--no-nanny", "--nthreads", "1", "--no-dashboard"]
+    return subprocess.Popen([*command, *options], **quiet)
 
 
 def read_results(folder: Path) -> dict[str, str]:
