@@ -35,7 +35,7 @@ __all__ = [
 Student = dict[str, NDArray]
 Score = Callable[[NDArray[np.float32]], NDArray]
 
-WIDTHS = (128, 128)
+WIDTHS = (64, 64)
 N_STEPS = 3000
 # A made row is seen about a dozen times.
 BATCH_SIZE, MOST_MADE = 256, 60_000
