@@ -12,9 +12,7 @@ equal those of the undisturbed run, and nothing else may be left.
 import argparse
 import hashlib
 import json
-import os
 import random
-import signal
 import subprocess
 import sys
 import tempfile
@@ -68,11 +66,11 @@ def list_commands(inputs: Path) -> dict[str, list[str]]:
     }
 
 
-def start(words: list[str], folder: Path, scheduler: str, again: bool) -> Run:
+def start(words: list[str], folder: Path, scheduler: str, again: bool, said: Path) -> Run:
     """Start a command in a child: what takes seconds to import is there already."""
     more = ["--resume"] if again and words[0] == "predict" else []
     filled = [word.replace("{out}", str(folder)) for word in words]
-    return Run([*filled, *more, "--scheduler", scheduler])
+    return Run([*filled, *more, "--scheduler", scheduler], said)
 
 
 @contextmanager
@@ -87,17 +85,30 @@ def start_cluster():
 
 
 def serve() -> None:
-    """Run a cluster of two workers; kill one for each line that comes."""
-    with (
-        distributed.LocalCluster(
-            n_workers=2, threads_per_worker=1, dashboard_address=":0", silence_logs=100
-        ) as local,
-        distributed.Client(local) as client,
-    ):
+    """Run a cluster of two workers; for each line that comes, kill one and start another."""
+    with distributed.LocalCluster(
+        n_workers=0, dashboard_address=":0", silence_logs=100, host="127.0.0.1"
+    ) as local:
+        # Not by Dask's nannies: on a busy machine they give up workers that take long to start.
+        workers = [start_worker(local.scheduler_address) for _ in range(2)]
+        with distributed.Client(local) as client:
+            client.wait_for_workers(2)
         print(local.scheduler_address, flush=True)
         for line in sys.stdin:
-            pids = sorted(client.run(os.getpid).values())
-            os.kill(pids[int(line) % len(pids)], signal.SIGKILL)
+            victim = workers.pop(int(line) % len(workers))
+            victim.kill()
+            victim.wait()
+            workers.append(start_worker(local.scheduler_address))
+        for worker in workers:
+            worker.kill()
+            worker.wait()
+
+
+def start_worker(scheduler: str) -> subprocess.Popen:
+    command = [sys.executable, "-m", "distributed.cli.dask_worker", scheduler]
+    quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
+    options = ["--no-nanny", "--nthreads", "1", "--no-dashboard"]
+    return subprocess.Popen([*command, *options], **quiet)
 
 
 def read_results(folder: Path) -> dict[str, str]:
@@ -125,9 +136,9 @@ def kill_once(
     """Kill a worker or the command, let the command end; return the victim and what was wrong."""
     (expected, seconds), (scheduler, killer), wrong = undisturbed, cluster, []
     victim = draw.choice(["worker", "client"])
-    with tempfile.TemporaryDirectory() as name:
-        folder = Path(name)
-        process = start(words, folder, scheduler, again=False)
+    with tempfile.TemporaryDirectory() as name, tempfile.NamedTemporaryFile() as file:
+        folder, said = Path(name), Path(file.name)
+        process = start(words, folder, scheduler, False, said)
         time.sleep(draw.uniform(0.1, 1.0) * seconds)
         if victim == "worker":
             print(draw.randrange(2), file=killer, flush=True)
@@ -136,20 +147,21 @@ def kill_once(
         code = process.wait()
         if victim == "worker" and code:
             wrong.append(f"it ended with {code}")
-        if victim == "client" and (code := start(words, folder, scheduler, again=True).wait()):
+        if victim == "client" and (code := start(words, folder, scheduler, True, said).wait()):
             wrong.append(f"the next run ended with {code}")
         found = read_results(folder)
+        printed = " ".join(said.read_text().split())
     if set(found) != set(expected):
         wrong.append(f"stray or missing files: {set(found) ^ set(expected)}")
     wrong += [f"{k} differs" for k in expected if found.get(k, expected[k]) != expected[k]]
-    return victim, wrong
+    return victim, [*wrong, f"it said: {printed}"] if wrong else []
 
 
 def run_undisturbed(words: list[str], scheduler: str) -> tuple[dict[str, str], float]:
-    with tempfile.TemporaryDirectory() as name:
-        begun = time.monotonic()
-        if code := start(words, Path(name), scheduler, again=False).wait():
-            sys.exit(f"{words[0]} fails undisturbed, with exit code {code}.")
+    with tempfile.TemporaryDirectory() as name, tempfile.NamedTemporaryFile() as file:
+        begun, said = time.monotonic(), Path(file.name)
+        if code := start(words, Path(name), scheduler, False, said).wait():
+            sys.exit(f"{words[0]} fails undisturbed, with exit code {code}: {said.read_text()}")
         return read_results(Path(name)), time.monotonic() - begun
 
 

@@ -2,10 +2,11 @@
 
     python benchmarks/distill.py --data FOLDER [--jobs 2] [--seeds 1] [--first-seed 0] [--show]
 
-Tables and splits are those of suite.py, with 60 and 250 labeled positives. Each trial fits the
-portfolio once and lets several networks learn from it. Settings of the network are chosen by seeds
-from 1000 on; the numbers to show are those of the seeds before. A run that was stopped goes on
-where it stopped; results are in benchmarks/results/distill.jsonl.
+Tables and splits are those of suite.py, with 12, 60 and 250 labeled positives. Each trial fits the
+portfolio once and lets several networks learn from it; with `--models FOLDER` portfolios are kept
+there, and other networks can learn from them later without another fit. Settings of the network
+are chosen by seeds from 1000 on; the numbers to show are those of the seeds before. A run that was
+stopped goes on where it stopped; results are in benchmarks/results/distill.jsonl.
 
     python benchmarks/distill.py --speed
 
@@ -29,14 +30,15 @@ from scipy.stats import spearmanr
 from sklearn.metrics import roc_auc_score
 from threadpoolctl import threadpool_limits
 
-from mixpul import AutoPUClassifier, BaggingPUClassifier, DistilledPUClassifier
+from mixpul import AutoPUClassifier, BaggingPUClassifier, DistilledPUClassifier, load, save
 from mixpul._util.validation import write_recipe
 from mixpul.methods._student import N_STEPS, WIDTHS, distill_scores, score_by_student
+from mixpul.paper.perform import Split
 from mixpul.paper.runs import Record, Trial, has_failed, pack_results, read_results, run
 from suite import RESULTS, find_tables, load_table, split_table
 
 TARGET = "distill"
-LABELED = (60, 250)
+LABELED = (60, 250, 12)
 DEFAULT = "default"
 # What was tried; the first one is what the package does.
 STUDENTS: dict[str, dict[str, Any]] = {
@@ -46,12 +48,10 @@ STUDENTS: dict[str, dict[str, Any]] = {
 }
 
 
-def perform(trial: Trial, data: Path | None) -> Record:
+def perform(trial: Trial, data: Path | None, models: Path | None) -> Record:
     """Fit the portfolio, and let each network learn its scores."""
     split = split_table(*load_table(trial.dataset, data), trial.settings["n_positive"], trial.seed)
-    start = time.process_time()
-    model = AutoPUClassifier(random_state=trial.seed).fit(split.pu.X, split.pu.s)
-    seconds = time.process_time() - start
+    model = fit_portfolio(trial, split, models)
     rows = split.X_test.astype(np.float32)
     theirs = model.decision_function(rows)
     found = {}
@@ -78,8 +78,18 @@ def perform(trial: Trial, data: Path | None) -> Record:
         "auc": float(roc_auc_score(split.y_test, theirs)),
         "students": found,
         "rows": len(split.pu.s),
-        "fit_seconds": round(seconds, 1),
     }
+
+
+def fit_portfolio(trial: Trial, split: Split, models: Path | None) -> AutoPUClassifier:
+    """Fit the portfolio, or read it from the folder if it was fitted before."""
+    if models is None:
+        return AutoPUClassifier(random_state=trial.seed).fit(split.pu.X, split.pu.s)
+    path = models / f"{trial.dataset}-{trial.settings['n_positive']}-{trial.seed}.mixpul"
+    if not path.exists():
+        models.mkdir(parents=True, exist_ok=True)
+        save(AutoPUClassifier(random_state=trial.seed).fit(split.pu.X, split.pu.s), path)
+    return load(path)
 
 
 def list_trials(tables: list[str], seeds: range) -> list[Trial]:
@@ -176,6 +186,7 @@ def main() -> None:
     parser.add_argument("--seeds", type=int, default=1)
     parser.add_argument("--first-seed", type=int, default=0)
     parser.add_argument("--only", nargs="*", help="names of tables")
+    parser.add_argument("--models", type=Path, help="folder to keep fitted portfolios in")
     parser.add_argument("--show", action="store_true", help="only print what is there")
     parser.add_argument("--speed", action="store_true", help="only count rows per second")
     args = parser.parse_args()
@@ -186,7 +197,13 @@ def main() -> None:
         data = None if args.data is None else Path(args.data)
         seeds = range(args.first_seed, args.first_seed + args.seeds)
         trials = list_trials(args.only or find_tables(data), seeds)
-        records = run(trials, partial(perform, data=data), RESULTS, jobs=args.jobs, verbose=1)
+        records = run(
+            trials,
+            partial(perform, data=data, models=args.models),
+            RESULTS,
+            jobs=args.jobs,
+            verbose=1,
+        )
         for record in filter(has_failed, records):
             print(f"failed: {record['id']}: {record['failure']}")
         pack_results(RESULTS, TARGET)

@@ -122,9 +122,12 @@ def make_inputs(folder: Path) -> None:
 
 
 class Run:
-    """A command in a forked child: what takes seconds to import is there already."""
+    """A command in a forked child: what takes seconds to import is there already.
 
-    def __init__(self, words: list[str]) -> None:
+    What it prints is thrown away, or added to the file `said`.
+    """
+
+    def __init__(self, words: list[str], said: Path | str = os.devnull) -> None:
         self.pid = os.fork()
         if self.pid:
             return
@@ -132,7 +135,7 @@ class Run:
         try:
             os.setsid()
             for number in (1, 2):
-                os.dup2(os.open(os.devnull, os.O_WRONLY), number)
+                os.dup2(os.open(said, os.O_WRONLY | os.O_CREAT | os.O_APPEND), number)
             sys.argv = ["mixpul", *words]
             cli.main()
         except SystemExit as stopped:

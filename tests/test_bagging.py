@@ -52,6 +52,19 @@ def test_thresholds_in_single_precision_send_all_rows_the_same_way():
     assert_array_equal(_trees.make_predictor(flat, 1)(rows), [[0], [1]])
 
 
+def test_large_trees_are_compiled_one_at_a_time_and_score_the_same(pu, monkeypatch):
+    model = BaggingPUClassifier(n_estimators=20, random_state=0).fit(pu.X, pu.y)
+    expected = model.decision_function(pu.X)
+    monkeypatch.setattr(_trees, "MOST_NODES_KEPT", 0)
+    compiled = _trees.CompiledTrees(model._get_trees(), 4, _trees.find_layout())
+    assert compiled._kept is None
+    assert len(compiled) == len(list(compiled)) == len(list(compiled)) == 20
+    assert model._count_at_once() > _trees.ROWS_PER_BLOCK
+    assert_array_equal(model.decision_function(pu.X), expected)
+    again = BaggingPUClassifier(n_estimators=20, random_state=0).fit(pu.X, pu.y)
+    assert_array_equal(again.oob_scores_, model.oob_scores_)
+
+
 def test_scikit_learns_layout_is_known_here():
     assert _trees.find_layout() is not None
 

@@ -42,8 +42,11 @@ def test_a_kernel_bends_where_a_line_cannot(pu):
     assert ring.landmarks_.shape == (100, 2)
 
 
-def test_of_many_unlabeled_rows_some_are_taken(pu, monkeypatch):
-    monkeypatch.setattr(logistic, "MOST_UNLABELED", 50)
+def test_of_many_rows_of_a_side_some_are_taken(pu, monkeypatch):
+    monkeypatch.setattr(logistic, "MOST_OF_A_SIDE", 20)
+    taken = logistic._take_some(pu.y == 1, pu.y < 0, np.random.default_rng(0))
+    assert np.bincount(pu.y[taken]).tolist() == [20, 20]
+    assert len(np.unique(taken)) == 40
     model = LogisticPUClassifier(C=1.0, random_state=0).fit(pu.X, pu.y)
     again = LogisticPUClassifier(C=1.0, random_state=0).fit(pu.X, pu.y)
     np.testing.assert_array_equal(model.coef_, again.coef_)

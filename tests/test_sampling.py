@@ -311,6 +311,18 @@ def test_a_fit_says_what_rests_on_its_sample(sampled):
     assert (column["low"], column["high"]) == (whole["x"].min(), whole["x"].max())
 
 
+def test_the_class_prior_is_estimated_on_the_sample_of_a_fit(sampled):
+    folder, *_ = sampled
+    words = ["prior", folder / "lake", "--label", "bought", "--id", "id", "--estimators", "tice"]
+    info = describe(folder / "m.mixpul")["info"]
+    found = json.loads(run(*words, "--max-rows", "1000", "--json").out)
+    assert found["sample"] == info["sample"]
+    n_unlabeled = info["assessment"]["unlabeled"]
+    drawn = f"{n_unlabeled:,} of {info['sample']['unlabeled']:,} unlabeled rows"
+    assert drawn in run(*words, "--max-rows", "1000").out
+    assert json.loads(run(*words, "--json").out)["sample"] is None
+
+
 def test_the_same_table_elsewhere_leads_to_the_same_model(sampled, tmp_path):
     folder, _, _ = sampled
     moved = shutil.copytree(folder / "lake", tmp_path / "lake")

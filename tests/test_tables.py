@@ -605,6 +605,27 @@ def test_numbers_are_standardised_and_gaps_get_the_median_and_a_mark():
     np.testing.assert_array_equal(out["x=(missing)"], [0, 0, 0, 1, 0])
 
 
+def test_batches_and_whole_tables_are_encoded_alike(table, monkeypatch):
+    model = TableInput().fit(table)
+    batch = model.transform(table)
+    monkeypatch.setattr("mixpul.tables._input.ROWS_PER_BATCH", 0)
+    whole = model.transform(table)
+    assert batch.flags.c_contiguous
+    assert whole.flags.c_contiguous
+    np.testing.assert_array_equal(batch, whole)
+
+
+def test_parquet_files_have_dictionaries_of_texts_only(tmp_path):
+    from pyarrow import parquet
+
+    texts, scores = ["a", "b"] * 50, np.linspace(0, 1, 100, dtype=np.float32)
+    rows = pa.table({"id": np.arange(100), "city": texts, "score": scores})
+    write_table(rows.to_batches(), tmp_path / "scores.parquet")
+    group = parquet.read_metadata(tmp_path / "scores.parquet").row_group(0)
+    assert [group.column(j).has_dictionary_page for j in range(3)] == [False, True, False]
+    assert parquet.read_table(tmp_path / "scores.parquet").equals(rows)
+
+
 def test_a_gap_where_there_was_none_at_fit_gets_the_median(table):
     model = TableInput().fit(table[["age", "member", "city", "since"]])
     row = table[["age", "member", "city", "since"]].iloc[:1].astype(object)

@@ -8,7 +8,7 @@ from numpy.typing import DTypeLike, NDArray
 from scipy import sparse
 from sklearn.utils import gen_batches
 
-__all__ = ["dense_blocks", "dense_rows", "flatten_rows", "has_repeats"]
+__all__ = ["ROWS_PER_BLOCK", "dense_blocks", "dense_rows", "flatten_rows", "has_repeats"]
 
 ROWS_PER_BLOCK = 4096
 # Enough to see whether rows repeat.
@@ -33,9 +33,11 @@ def dense_rows(X: Any) -> NDArray[np.float64]:
     return (X.toarray() if sparse.issparse(X) else X).astype(np.float64)
 
 
-def dense_blocks(X: Any) -> Iterator[tuple[slice, NDArray[np.float64]]]:
+def dense_blocks(
+    X: Any, n_rows: int = ROWS_PER_BLOCK
+) -> Iterator[tuple[slice, NDArray[np.float64]]]:
     """Yield some thousand rows at a time with their place: a sparse matrix never becomes dense."""
-    for block in gen_batches(X.shape[0], ROWS_PER_BLOCK):
+    for block in gen_batches(X.shape[0], n_rows):
         yield block, dense_rows(X[block])
 
 

@@ -21,7 +21,8 @@ from mixpul._util.errors import MixpulError
 
 __all__ = ["ClusterError", "connect", "run_tasks", "use_cluster"]
 
-SECONDS_TO_ANSWER = 10
+# A scheduler on a busy machine may take a while; where nobody listens, this is known at once.
+SECONDS_TO_ANSWER = 30
 # Tasks handed out for each thread of the cluster: the next one is there when one is done, and
 # hardly more than what is under way is lost when this process is killed.
 TASKS_PER_THREAD = 2

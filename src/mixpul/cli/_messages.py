@@ -14,6 +14,7 @@ from mixpul.cli._streams import complain
 
 __all__ = [
     "choose_verbosity",
+    "count_sample",
     "escape",
     "format_auc",
     "format_interval",
@@ -46,12 +47,18 @@ def note(sentence: str) -> None:
 
 def format_sample(data: Mapping[str, Any]) -> str:
     """Say what rests on a sample of the rows; `data` is that of an `Assessment`."""
-    whole = data["sample"]
+    drawn = count_sample(data["positives"], data["unlabeled"], data["sample"])
     return (
-        f"a random sample: {data['positives']:,} of {whole['positives']:,} labeled positives and "
-        f"{data['unlabeled']:,} of {whole['unlabeled']:,} unlabeled rows ({whole['share']:.2%}); "
-        "rates rest on it, and numbers of flagged and positive rows are those of the whole table "
-        "by these rates"
+        f"{drawn}; rates rest on it, and numbers of flagged and positive rows are those of the "
+        "whole table by these rates"
+    )
+
+
+def count_sample(n_positive: int, n_unlabeled: int, whole: Mapping[str, Any]) -> str:
+    """Say how many rows of a large table were drawn; `whole` are the numbers of the table."""
+    return (
+        f"a random sample: {n_positive:,} of {whole['positives']:,} labeled positives and "
+        f"{n_unlabeled:,} of {whole['unlabeled']:,} unlabeled rows ({whole['share']:.2%})"
     )
 
 

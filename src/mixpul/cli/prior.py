@@ -9,6 +9,7 @@ from mixpul._names import PRIORS
 from mixpul.cli._columns import describe_columns
 from mixpul.cli._messages import (
     choose_verbosity,
+    count_sample,
     escape,
     format_interval,
     print_json,
@@ -17,6 +18,7 @@ from mixpul.cli._messages import (
 )
 from mixpul.cli.options import (
     JsonOption,
+    MaxRowsOption,
     Reading,
     SeedOption,
     TableArgument,
@@ -33,6 +35,7 @@ def prior(
     options: TableOptions,
     reading: Reading,
     estimators: Annotated[Any, choices_option(PRIORS)] = "all",
+    max_rows: MaxRowsOption = None,
     seed: SeedOption = 0,
     as_json: JsonOption = False,
 ) -> None:
@@ -42,10 +45,11 @@ def prior(
     """
     # Imported here: it takes seconds, --help should not.
     from mixpul._util.json_values import to_plain
-    from mixpul.cli._inputs import read_labeled_table
+    from mixpul.cli._inputs import Limit, read_labeled_table
+    from mixpul.cli._sampling import describe_sample
 
     with speak_warnings():
-        data = read_labeled_table(table, options, reading)
+        data = read_labeled_table(table, options, reading, limit=Limit(max_rows, seed))
         rows = data.input.fit_transform(data.X)
         estimates = _estimate(estimators, rows, data.is_positive, seed)
     done = {name: entry for name, entry in estimates.items() if "failure" not in entry}
@@ -56,10 +60,16 @@ def prior(
     uppers = [entry["upper"] for entry in done.values() if entry["upper"] is not None]
     # Of the first that has scores: the least of several limits would hold less often.
     upper = uppers[0] if uppers else None
-    content = to_plain({"upper": upper, "estimates": estimates, "agree": agree, "text": text})
+    sample = describe_sample(data.sample, data.design)
+    found = {"upper": upper, "estimates": estimates, "agree": agree, "text": text}
+    content = to_plain(found | {"sample": sample})
     if as_json:
         print_json(content)
     else:
+        if sample is not None:
+            n_positive = int(data.is_positive.sum())
+            n_unlabeled = len(data.is_positive) - n_positive - int(data.is_negative.sum())
+            say(f"Estimated on {count_sample(n_positive, n_unlabeled, sample)}")
         _show(content)
         for sentence in describe_columns(data.input.report_):
             say(escape(sentence))

@@ -8,7 +8,7 @@ from scipy import sparse
 
 from mixpul._util.arrays import dense_blocks
 
-__all__ = ["Scaling"]
+__all__ = ["Scaling", "draw_in"]
 
 # A column with a value so many standard deviations from its mean has a heavy tail.
 HEAVY_TAIL = 8.0
@@ -76,8 +76,12 @@ class Scaling(NamedTuple):
         return scaled
 
 
+def draw_in(X: NDArray) -> NDArray:
+    """Return the signed logarithm, of 1 plus the size of each number."""
+    return np.sign(X) * np.log1p(np.abs(X))
+
+
 def _draw_in(X: NDArray, is_heavy: NDArray[np.bool_]) -> NDArray[np.float64]:
     rows = X.astype(np.float64)
-    some = rows[:, is_heavy]
-    rows[:, is_heavy] = np.sign(some) * np.log1p(np.abs(some))
+    rows[:, is_heavy] = draw_in(rows[:, is_heavy])
     return rows

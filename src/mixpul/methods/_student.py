@@ -17,7 +17,7 @@ from torch import Tensor, nn
 from mixpul._util.progress import progress_bar
 from mixpul._util.random import draw_seed
 from mixpul._util.schema import Array, Number, Record, Spec
-from mixpul.methods._scaling import MOST_ENTRIES, Scaling
+from mixpul.methods._scaling import MOST_ENTRIES, Scaling, draw_in
 from mixpul.nets import MLP
 from mixpul.training import own_torch_state, train
 
@@ -35,7 +35,7 @@ __all__ = [
 Student = dict[str, NDArray]
 Score = Callable[[NDArray[np.float32]], NDArray]
 
-WIDTHS = (128, 128)
+WIDTHS = (64, 64)
 N_STEPS = 3000
 # A made row is seen about a dozen times.
 BATCH_SIZE, MOST_MADE = 256, 60_000
@@ -49,7 +49,7 @@ ALPHA = 0.3
 # Enough to compare two rankings.
 MOST_COMPARED = 20_000
 # Wide products run at the full rate of the processor, and still fit into its cache.
-ROWS_PER_BLOCK = 4096
+ROWS_PER_BLOCK = 1024
 
 
 class Agreement(NamedTuple):
@@ -139,19 +139,35 @@ def describe_student(student: Any) -> dict[str, Spec]:
 
 def score_by_student(student: Student, X: Any) -> NDArray[np.float32]:
     """Score rows."""
-    scaling = Scaling(student["centre"], student["scale"], student["is_heavy"])
-    layers = _list_layers(student)
+    centre, layers = _fold_scale(student)
+    heavy = np.flatnonzero(student["is_heavy"])
     scores = np.empty(X.shape[0], dtype=np.float32)
     for start in range(0, X.shape[0], ROWS_PER_BLOCK):
         block = slice(start, start + ROWS_PER_BLOCK)
-        hidden = scaling.apply(X[block])
+        rows = _as_dense(X[block])
+        hidden = rows - centre
+        if len(heavy):
+            hidden[:, heavy] = draw_in(rows[:, heavy]) - centre[heavy]
         for weight, bias in layers[:-1]:
-            hidden = hidden @ weight.T
+            hidden = hidden @ weight
             hidden += bias
             np.maximum(hidden, 0, out=hidden)
         weight, bias = layers[-1]
-        scores[block] = hidden @ weight[0] + bias
+        scores[block] = hidden @ weight[:, 0] + bias
     return scores
+
+
+def _fold_scale(student: Student) -> tuple[NDArray[np.float32], list[tuple[NDArray, NDArray]]]:
+    """Return what to subtract from columns, and layers of which the first also divides them.
+
+    Centres are not folded: a column of large numbers that hardly differ would lose its digits.
+    """
+    (weight, bias), *others = _list_layers(student)
+    centre = student["centre"].astype(np.float32)
+    divided = weight / student["scale"]
+    bias = bias + divided @ (centre - student["centre"])
+    layers = [(divided.astype(np.float32), bias.astype(np.float32)), *others]
+    return centre, [(np.ascontiguousarray(weight.T), bias) for weight, bias in layers]
 
 
 def _measure_agreement(
@@ -241,11 +257,13 @@ def _take_dense(X: Any) -> NDArray[np.float32]:
             "A network that is distilled scores rows of numbers; these are images. Take a smaller "
             "network with net= instead."
         )
-    if not sparse.issparse(X):
-        return np.asarray(X, dtype=np.float32)
-    if np.prod(X.shape, dtype=float) > MOST_ENTRIES:
+    if sparse.issparse(X) and np.prod(X.shape, dtype=float) > MOST_ENTRIES:
         raise ValueError(
             f"A sparse table of {X.shape[0]:,} x {X.shape[1]:,} is too wide to distil; reduce its "
             "columns first, such as by TruncatedSVD."
         )
-    return X.toarray().astype(np.float32)
+    return _as_dense(X)
+
+
+def _as_dense(X: Any) -> NDArray[np.float32]:
+    return np.asarray(X.toarray() if sparse.issparse(X) else X, dtype=np.float32)

@@ -1,14 +1,15 @@
 """Trees grown on balanced samples and kept as plain arrays, which need no pickle."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import cache, partial
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
 from joblib import Parallel, delayed, effective_n_jobs
 from numpy.typing import NDArray
 
-from mixpul._util.arrays import dense_rows
+from mixpul._util.arrays import ROWS_PER_BLOCK, dense_rows
 from mixpul._util.errors import DamagedFile
 from mixpul._util.schema import LARGEST, Array, Spec
 
@@ -18,6 +19,7 @@ __all__ = [
     "Trees",
     "average_trees",
     "check_trees",
+    "count_rows_at_once",
     "describe_trees",
     "flatten_tree",
     "grow_trees",
@@ -27,6 +29,9 @@ __all__ = [
 ]
 
 SPLITS = ("random", "best")
+# Of compiled trees: 70 bytes each.
+MOST_NODES_KEPT = 2_000_000
+MOST_ROWS_AT_ONCE = 2**15
 Predictor = Callable[[NDArray[np.float32]], NDArray[np.float64]]
 
 
@@ -99,14 +104,18 @@ def flatten_tree(tree: Any, value: NDArray[np.float64]) -> Trees:
 
 def join_trees(parts: Sequence[Trees]) -> Trees:
     """Line up the nodes of all trees."""
-    starts = np.cumsum([0, *(len(part.value) for part in parts[:-1])])
-    moved = [
-        part._replace(roots=part.roots + start, children=part.children + start)
-        for part, start in zip(parts, starts, strict=True)
-    ]
-    joined = Trees(*map(np.concatenate, zip(*moved, strict=True)))
-    index = np.int32 if len(joined.value) < 2**31 else np.int64
-    return joined._replace(roots=joined.roots.astype(index), children=joined.children.astype(index))
+    n_nodes = sum(len(part.value) for part in parts)
+    index = np.int32 if n_nodes < 2**31 else np.int64
+    # Into arrays of their final type: many large trees take much memory, and none is copied twice.
+    children, start = np.empty((n_nodes, 2), dtype=index), 0
+    roots = []
+    for part in parts:
+        stop = start + len(part.value)
+        np.add(part.children, index(start), out=children[start:stop])
+        roots.append(part.roots + index(start))
+        start = stop
+    others = [np.concatenate(arrays) for arrays in list(zip(*parts, strict=True))[2:]]
+    return Trees(np.concatenate(roots).astype(index), children, *others)
 
 
 def make_predictor(trees: Trees, n_columns: int) -> Predictor:
@@ -118,7 +127,7 @@ def make_predictor(trees: Trees, n_columns: int) -> Predictor:
     layout = find_layout()
     if layout is None:
         return partial(_walk, trees)
-    return partial(_predict_compiled, _compile(trees, n_columns, layout))
+    return partial(_predict_compiled, CompiledTrees(trees, n_columns, layout))
 
 
 def describe_trees(low: float = -LARGEST, high: float = LARGEST) -> dict[str, Spec]:
@@ -136,7 +145,6 @@ def check_trees(trees: Trees, n_columns: int) -> None:
     """Refuse arrays that compiled code would follow out of bounds, or for ever."""
     roots, children, feature, threshold, value = trees
     n = len(value)
-    own = np.arange(n)[:, None]
     is_whole = (
         len(roots) > 0
         and roots[0] == 0
@@ -145,37 +153,67 @@ def check_trees(trees: Trees, n_columns: int) -> None:
         and feature.shape == threshold.shape == value.shape == (n,)
         and 0 <= feature.min() <= feature.max() < n_columns
     )
-    if is_whole:
-        ends = np.repeat(np.append(roots[1:], n), np.diff(roots, append=n))
-        is_leaf = (children == own).all(axis=1)
-        is_inside = ((children > own) & (children < ends[:, None])).all(axis=1)
-        is_whole = (is_leaf | is_inside).all()
-    if not is_whole:
+    if not is_whole or not all(
+        _leads_to_leaves(root, own) for root, own, *_ in _split_trees(trees)
+    ):
         raise DamagedFile("the arrays of its trees do not fit together.")
 
 
-def _compile(trees: Trees, n_columns: int, layout: np.dtype) -> list[Any]:
+def _leads_to_leaves(root: int, children: NDArray) -> bool:
+    """Whether both children of each node are itself, or come after it in the same tree."""
+    end = root + len(children)
+    own = np.arange(root, end)[:, None]
+    is_leaf = (children == own).all(axis=1)
+    is_inside = ((children > own) & (children < end)).all(axis=1)
+    return bool((is_leaf | is_inside).all())
+
+
+class CompiledTrees:
+    """scikit-learn's trees, rebuilt from arrays one after the other, and kept if they are small.
+
+    Compiled, a node takes four times the memory of the arrays. Of many large trees only one is
+    there at a time; then rows should come in large blocks (`count_rows_at_once`).
+    """
+
+    def __init__(self, trees: Trees, n_columns: int, layout: np.dtype) -> None:
+        self._make = partial(_compile, trees, n_columns, layout)
+        self._n_trees = len(trees.roots)
+        self._kept = list(self._make()) if len(trees.value) <= MOST_NODES_KEPT else None
+
+    def __len__(self) -> int:
+        return self._n_trees
+
+    def __iter__(self) -> Iterator[Any]:
+        return self._make() if self._kept is None else iter(self._kept)
+
+
+def count_rows_at_once(trees: Trees) -> int:
+    """Return how many rows to score at a time."""
+    return ROWS_PER_BLOCK if len(trees.value) <= MOST_NODES_KEPT else MOST_ROWS_AT_ONCE
+
+
+def _compile(trees: Trees, n_columns: int, layout: np.dtype) -> Iterator[Any]:
     """Rebuild scikit-learn's trees, with the score of a row as their only value."""
     from sklearn.tree._tree import Tree
 
-    sizes = np.diff(trees.roots, append=len(trees.value))
-    is_leaf = trees.children[:, 0] == np.arange(len(trees.value))
-    left, right = np.where(is_leaf, -1, trees.children.T - np.repeat(trees.roots, sizes))
-    value = trees.value.astype(np.float64).reshape(-1, 1, 1)
     one_class = np.ones(1, dtype=np.intp)
-    compiled = []
-    for root, size in zip(trees.roots, sizes, strict=True):
-        part = slice(root, root + size)
+    for root, children, feature, threshold, value in _split_trees(trees):
+        size = len(value)
+        is_leaf = children[:, 0] == np.arange(root, root + size)
         nodes = np.zeros(size, dtype=layout)
-        nodes["left_child"], nodes["right_child"] = left[part], right[part]
-        nodes["feature"], nodes["threshold"] = trees.feature[part], trees.threshold[part]
+        nodes["left_child"], nodes["right_child"] = np.where(is_leaf, -1, children.T - root)
+        nodes["feature"], nodes["threshold"] = feature, threshold
         tree = Tree(n_columns, one_class, 1)
         # The depth is for display alone.
-        tree.__setstate__(
-            {"max_depth": 0, "node_count": int(size), "nodes": nodes, "values": value[part]}
-        )
-        compiled.append(tree)
-    return compiled
+        values = value.astype(np.float64).reshape(-1, 1, 1)
+        tree.__setstate__({"max_depth": 0, "node_count": size, "nodes": nodes, "values": values})
+        yield tree
+
+
+def _split_trees(trees: Trees) -> Iterator[tuple[int, NDArray, NDArray, NDArray, NDArray]]:
+    """Yield the first node of each tree, and its own part of the other arrays."""
+    for root, end in pairwise([*trees.roots.tolist(), len(trees.value)]):
+        yield root, *(array[root:end] for array in trees[1:])
 
 
 def average_trees(predict: Predictor, rows: NDArray[np.float32]) -> NDArray[np.float64]:
@@ -198,7 +236,7 @@ def sum_trees(predict: Predictor, rows: NDArray[np.float32]) -> NDArray[np.float
     return total
 
 
-def _predict_compiled(compiled: list[Any], rows: NDArray[np.float32]) -> NDArray[np.float64]:
+def _predict_compiled(compiled: CompiledTrees, rows: NDArray[np.float32]) -> NDArray[np.float64]:
     shares = np.empty((len(rows), len(compiled)))
     for k, tree in enumerate(compiled):
         shares[:, k] = tree.predict(rows)[:, 0]
@@ -231,7 +269,7 @@ def find_layout() -> np.dtype | None:
         tree = DecisionTreeClassifier(random_state=0).fit(rows, [0, 1, 1, 0, 0, 1]).tree_
         layout = tree.__getstate__()["nodes"].dtype
         plain = _flatten_classifier(tree)
-        rebuilt = _predict_compiled(_compile(plain, 2, layout), rows)
+        rebuilt = _predict_compiled(CompiledTrees(plain, 2, layout), rows)
     except (ImportError, AttributeError, KeyError, TypeError, ValueError):
         return None
     return layout if np.array_equal(rebuilt, _walk(plain, rows)) else None

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from scipy.special import expit, logit
 from sklearn.base import BaseEstimator, clone
 
-from mixpul._util.arrays import dense_blocks, dense_rows
+from mixpul._util.arrays import ROWS_PER_BLOCK, dense_blocks, dense_rows
 from mixpul._util.random import RandomStateLike, as_generator, draw_seed, seed_parts
 from mixpul._util.schema import Number, Spec
 from mixpul._util.validation import HasMethods, Interval, StrOptions
@@ -23,6 +23,7 @@ from mixpul.methods._trees import (
     Trees,
     average_trees,
     check_trees,
+    count_rows_at_once,
     describe_trees,
     grow_trees,
     make_predictor,
@@ -276,16 +277,20 @@ class BaggingPUClassifier(PUClassifier):
 
     def _scores(self, X: Any) -> NDArray[np.float32]:
         predict = self._make_predictor()
-        blocks = (rows.astype(np.float32) for _, rows in dense_blocks(X))
+        blocks = (rows.astype(np.float32) for _, rows in dense_blocks(X, self._count_at_once()))
         shares = [average_trees(predict, rows) for rows in blocks]
         return _smooth_logit(np.concatenate(shares), self.n_estimators).astype(np.float32)
 
     def _predict_blocks(self, X: Any) -> Iterator[tuple[slice, NDArray[np.float64]]]:
         """Yield some rows at a time with the probabilities by each member, (n_rows, n_members)."""
         predict = self._make_predictor()
-        for block, rows in dense_blocks(X):
+        for block, rows in dense_blocks(X, self._count_at_once()):
             # In single precision as in training.
             yield block, predict(rows.astype(np.float32))
+
+    def _count_at_once(self) -> int:
+        has_trees = hasattr(self, "tree_roots_")
+        return count_rows_at_once(self._get_trees()) if has_trees else ROWS_PER_BLOCK
 
     def _make_predictor(self) -> Predictor:
         if not hasattr(self, "tree_roots_"):

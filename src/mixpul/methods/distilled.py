@@ -38,7 +38,7 @@ class DistilledPUClassifier(PUClassifier):
     teacher : classifier of mixpul, default=None
         What to learn from. None is an `AutoPUClassifier`. `fit` fits a copy of it first;
         `learn_from` takes one that is fitted.
-    widths : sequence of int, default=(128, 128)
+    widths : sequence of int, default=(64, 64)
         Units of the hidden layers.
     n_steps : int, default=3000
         Steps of training.

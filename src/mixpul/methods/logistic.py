@@ -32,8 +32,8 @@ __all__ = ["LogisticPUClassifier"]
 
 # From a line along the difference of the class means to one that separates them if it can.
 STRENGTHS = tuple(10.0**k for k in range(-4, 3))
-# More unlabeled rows would not move a line that some hundred positives define.
-MOST_UNLABELED = 20_000
+# Of each side: more rows would hardly move a line, and kernel features of them take much memory.
+MOST_OF_A_SIDE = 20_000
 # Of a first line, whose scores tell which kind of rows were checked.
 FIRST_STRENGTH = 0.1
 ROWS_PER_BLOCK = 4096
@@ -65,7 +65,8 @@ class LogisticPUClassifier(PUClassifier):
     pos_label : label or None, default=None
         The label of labeled positives; by default the larger one.
     random_state : int, RandomState, Generator or None, default=None
-        Folds, landmarks, and which unlabeled rows are taken when there are more than 20,000.
+        Folds, landmarks, and which positives and unlabeled rows are taken where there are more
+        than 20,000 of either.
 
     Attributes
     ----------
@@ -217,13 +218,19 @@ class Sides(NamedTuple):
 def _take_some(
     is_positive: NDArray[np.bool_], is_negative: NDArray[np.bool_], random: np.random.Generator
 ) -> slice | NDArray[np.intp]:
-    """Take all rows, or all that are known and as many unlabeled ones as are worth the time."""
-    is_known = is_positive | is_negative
-    unlabeled = np.flatnonzero(~is_known)
-    if len(unlabeled) <= MOST_UNLABELED:
+    """Take all rows, or as many unlabeled ones and positives as are worth the time."""
+    unlabeled = np.flatnonzero(~is_positive & ~is_negative)
+    positive = np.flatnonzero(is_positive)
+    if max(len(unlabeled), len(positive)) <= MOST_OF_A_SIDE:
         return slice(None)
-    some = random.choice(unlabeled, MOST_UNLABELED, replace=False)
-    return np.sort(np.concatenate([np.flatnonzero(is_known), some]))
+    sides = [_draw_some(side, random) for side in (unlabeled, positive)]
+    return np.sort(np.concatenate([np.flatnonzero(is_negative), *sides]))
+
+
+def _draw_some(rows: NDArray[np.intp], random: np.random.Generator) -> NDArray[np.intp]:
+    if len(rows) <= MOST_OF_A_SIDE:
+        return rows
+    return random.choice(rows, MOST_OF_A_SIDE, replace=False)
 
 
 def _weigh_verified(features: Any, sides: Sides) -> Sides:

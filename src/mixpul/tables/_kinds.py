@@ -143,7 +143,8 @@ def as_numbers(
     # A bare number among lengths of time is a number of their unit.
     unit = 1.0 if style is None else style.get("bare") or 1.0
     try:
-        return column.to_numpy(np.float64, na_value=np.nan) * unit
+        numbers = column.to_numpy(np.float64, na_value=np.nan)
+        return numbers if unit == 1.0 else numbers * unit
     except OverflowError:  # a whole number beyond 1e308
         return _read_column(column, kind, name, PLAIN) * unit
 

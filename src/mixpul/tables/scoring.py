@@ -246,7 +246,13 @@ def _open_writer(sink: Any, schema: Any, form: str, delimiter: str) -> Any:
     from pyarrow import csv, parquet
 
     if form == "Parquet":
-        return parquet.ParquetWriter(sink, schema)
+        # Hardly any score or id comes twice: a dictionary of them costs time and space.
+        texts = [
+            field.name
+            for field in schema
+            if pa.types.is_string(field.type) or pa.types.is_large_string(field.type)
+        ]
+        return parquet.ParquetWriter(sink, schema, use_dictionary=texts)
     if form == "Feather":
         return pa.ipc.new_file(sink, schema)
     return csv.CSVWriter(sink, schema, write_options=csv.WriteOptions(delimiter=delimiter))
