@@ -395,6 +395,15 @@ def test_images_are_drawn_for_review_and_verdicts_counted(fitted, tmp_path):
     found = json.loads(result.out)
     assert (found["answers"]["yes"], found["answers"]["no"]) == (5, 5)
     assert "fit-images" in found["next"]
+    page = tmp_path / "audit.html"
+    result = run("audit", model, tmp_path / "answered.csv", "--report", page)
+    assert "10 images answered: 5 yes, 5 no" in result.out
+    assert "more images would halve" in result.out
+    assert not re.search(r"\brows\b", result.out)
+    shown = re.sub(r"<(script|style).*?</\1>|<[^>]*>", " ", page.read_text(), flags=re.DOTALL)
+    assert "10 images were checked by people" in shown
+    assert "Images flagged" in shown
+    assert not re.search(r"\b[Rr]ows\b", shown)
 
 
 @has_weights
