@@ -11,12 +11,14 @@ numbers do not compare with those of the paper, whose networks have seen CIFAR-1
 
 Features are computed once and kept in the folder --cache, some thousand at a time; a run that was
 stopped goes on where it stopped. Results are in benchmarks/results/pretrained.jsonl, one line for
-each fit. Settings were chosen on held-out training images, with seeds from 1000 on.
+each fit, and the last rates in benchmarks/results/pretrained_rate.json. Settings were chosen on
+held-out training images, with seeds from 1000 on.
 """
 
 import argparse
 import io
 import json
+import os
 import platform
 import time
 from collections import defaultdict
@@ -35,6 +37,7 @@ from mixpul.images import ImageFeatures, extractors, read_features
 from mixpul.metrics import pu_auc_score
 
 RESULTS = Path(__file__).parent / "results" / "pretrained.jsonl"
+RATES = RESULTS.with_name("pretrained_rate.json")
 AT_A_TIME = 2000
 
 
@@ -151,18 +154,33 @@ def measure_rate(n: int = 1024) -> None:
         bare, whole = [], []
         # By turns, so that other work on the machine meets both.
         for _ in range(3):
-            start = time.perf_counter()
-            with torch.inference_mode():
-                for step in steps:
-                    extractor.compute(step)
-            bare.append(time.perf_counter() - start)
-            start = time.perf_counter()
-            read_features(folder)
-            whole.append(time.perf_counter() - start)
+            bare.append(time_call(run_bare, extractor, steps))
+            whole.append(time_call(read_features, folder))
+    rates = {
+        "cores": cpu_count(),
+        "load": round(os.getloadavg()[0], 1),
+        "images": n,
+        "bare": [round(n / seconds, 1) for seconds in bare],
+        "files_to_features": [round(n / seconds, 1) for seconds in whole],
+        "ratio": round(min(bare) / min(whole), 2),
+    }
+    RATES.write_text(json.dumps(rates, indent=1) + "\n")
     print(f"{cpu_count()} cores, {n} JPEG files of 400 x 300 pixels, best of three")
     print(f"bare network, torch's own threads: {n / min(bare):.0f} images per second")
     print(f"files to features:                 {n / min(whole):.0f} images per second")
-    print(f"ratio: {min(bare) / min(whole):.2f} (at least 0.5 is wanted)")
+    print(f"ratio: {rates['ratio']} (at least 0.5 is wanted)")
+
+
+def run_bare(extractor: extractors.Extractor, steps: list[torch.Tensor]) -> None:
+    with torch.inference_mode():
+        for step in steps:
+            extractor.compute(step)
+
+
+def time_call(call, *arguments) -> float:
+    start = time.perf_counter()
+    call(*arguments)
+    return time.perf_counter() - start
 
 
 def read_results(path: Path) -> list[dict]:
