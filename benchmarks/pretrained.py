@@ -11,15 +11,18 @@ numbers do not compare with those of the paper, whose networks have seen CIFAR-1
 
 Features are computed once and kept in the folder --cache, some thousand at a time; a run that was
 stopped goes on where it stopped. Results are in benchmarks/results/pretrained.jsonl, one line for
-each fit. Settings were chosen on held-out training images, with seeds from 1000 on.
+each fit, and the last rates in benchmarks/results/pretrained_rate.json. Settings were chosen on
+held-out training images, with seeds from 1000 on.
 """
 
 import argparse
 import io
 import json
+import os
 import platform
 import time
 from collections import defaultdict
+from hashlib import sha256
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -34,6 +37,7 @@ from mixpul.images import ImageFeatures, extractors, read_features
 from mixpul.metrics import pu_auc_score
 
 RESULTS = Path(__file__).parent / "results" / "pretrained.jsonl"
+RATES = RESULTS.with_name("pretrained_rate.json")
 AT_A_TIME = 2000
 
 
@@ -59,7 +63,10 @@ def main() -> None:
 
 
 def run(asked: argparse.Namespace, labeled: list[int], seeds: range) -> None:
-    done = {(one["method"], one["labeled"], one["seed"]) for one in read_results(asked.results)}
+    done = {
+        (one["method"], count_features(one), one["labeled"], one["seed"])
+        for one in read_results(asked.results)
+    }
     X, y, X_test, y_test = datasets.cifar10_vehicles(data=asked.data)
     asked.cache.mkdir(exist_ok=True)
     features, test = (
@@ -68,7 +75,7 @@ def run(asked: argparse.Namespace, labeled: list[int], seeds: range) -> None:
     )
     for seed in seeds:
         for n in labeled:
-            if (asked.method, n, seed) in done:
+            if (asked.method, features.shape[1], n, seed) in done:
                 continue
             # The draw of labels is that of the paper's target, whatever the columns are.
             pu = datasets.make_pu(features, y, n_positive=n, scheme="single", random_state=seed)
@@ -92,6 +99,7 @@ def fit_and_test(method, pu, test, y_test, seed):
         "error": round(float(np.mean((scores > 0) != (y_test == 1))), 5),
         "fit_seconds": round(seconds, 1),
         "extractor": step.find_extractor().checksum,
+        "features": pu.X.shape[1],
         "components": rows.shape[1],
         "version": __version__,
         "processor": platform.machine(),
@@ -105,7 +113,7 @@ def fit_and_test(method, pu, test, y_test, seed):
 def load_features(cache: Path, name: str, pixels: np.ndarray) -> np.ndarray:
     """Return the features of CIFAR-10's images, from the cache as far as they are there."""
     features = ImageFeatures()
-    prefix = features.find_extractor().checksum[:8]
+    prefix = sha256(features.find_extractor().key.encode()).hexdigest()[:8]
     parts = []
     for start in range(0, len(pixels), AT_A_TIME):
         path = cache / f"{prefix}-{name}-{start:05}.npy"
@@ -146,18 +154,33 @@ def measure_rate(n: int = 1024) -> None:
         bare, whole = [], []
         # By turns, so that other work on the machine meets both.
         for _ in range(3):
-            start = time.perf_counter()
-            with torch.inference_mode():
-                for step in steps:
-                    extractor.compute(step)
-            bare.append(time.perf_counter() - start)
-            start = time.perf_counter()
-            read_features(folder)
-            whole.append(time.perf_counter() - start)
+            bare.append(time_call(run_bare, extractor, steps))
+            whole.append(time_call(read_features, folder))
+    rates = {
+        "cores": cpu_count(),
+        "load": round(os.getloadavg()[0], 1),
+        "images": n,
+        "bare": [round(n / seconds, 1) for seconds in bare],
+        "files_to_features": [round(n / seconds, 1) for seconds in whole],
+        "ratio": round(min(bare) / min(whole), 2),
+    }
+    RATES.write_text(json.dumps(rates, indent=1) + "\n")
     print(f"{cpu_count()} cores, {n} JPEG files of 400 x 300 pixels, best of three")
     print(f"bare network, torch's own threads: {n / min(bare):.0f} images per second")
     print(f"files to features:                 {n / min(whole):.0f} images per second")
-    print(f"ratio: {min(bare) / min(whole):.2f} (at least 0.5 is wanted)")
+    print(f"ratio: {rates['ratio']} (at least 0.5 is wanted)")
+
+
+def run_bare(extractor: extractors.Extractor, steps: list[torch.Tensor]) -> None:
+    with torch.inference_mode():
+        for step in steps:
+            extractor.compute(step)
+
+
+def time_call(call, *arguments) -> float:
+    start = time.perf_counter()
+    call(*arguments)
+    return time.perf_counter() - start
 
 
 def read_results(path: Path) -> list[dict]:
@@ -168,21 +191,29 @@ def make_table(results: list[dict]) -> str:
     """Write mean errors over seeds as a Markdown table."""
     by_cell = defaultdict(list)
     for one in results:
-        by_cell[one["method"], one["labeled"]].append(one["error"])
+        row = f"{one['method']}, {count_features(one):,} features"
+        by_cell[row, one["labeled"]].append(one["error"])
     columns = sorted({n for _, n in by_cell})
     lines = ["| labeled images | " + " | ".join(f"{n:,}" for n in columns) + " |"]
     lines.append("|---" * (len(columns) + 1) + "|")
-    for method in dict.fromkeys(method for method, _ in by_cell):
-        cells = [write_cell(by_cell.get((method, n))) for n in columns]
-        lines.append(f"| {method} | " + " | ".join(cells) + " |")
+    for row in dict.fromkeys(row for row, _ in by_cell):
+        cells = [write_cell(by_cell.get((row, n))) for n in columns]
+        lines.append(f"| {row} | " + " | ".join(cells) + " |")
     return "\n".join(lines)
+
+
+def count_features(result: dict) -> int:
+    # The first results were of the last layer alone, and did not say so.
+    return result.get("features", 1280)
 
 
 def write_cell(errors: list[float] | None) -> str:
     if not errors:
         return ""
-    low, high = (f"{100 * end:.1f}" for end in (min(errors), max(errors)))
-    return f"{100 * np.mean(errors):.1f} ({low} to {high}, {len(errors)} runs)"
+    # In percent, with the standard error of the mean.
+    mean, n = 100 * np.mean(errors), len(errors)
+    spread = f" ± {100 * np.std(errors, ddof=1) / np.sqrt(n):.2f}" if n > 1 else ""
+    return f"{mean:.2f}{spread} ({n} runs)"
 
 
 if __name__ == "__main__":

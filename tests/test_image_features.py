@@ -29,6 +29,7 @@ from mixpul.images import (
     read_images,
 )
 from mixpul.images.feature_store import FeatureStore, Stored
+from mixpul.nets import EfficientNetLite0
 from mixpul.persistence import describe
 from test_image_folders import fill
 from test_persistence import rewrite
@@ -77,11 +78,27 @@ def test_features_are_those_of_the_reference_implementation():
         11: 4.019609819124573,
         15: 3.006814243145972,
     }
-    assert row.shape == (1280,)
+    assert row.shape == (1984,)
+    # The last layer comes first.
+    row = row[:1280]
     # What is left is the rounding of single precision over fifty layers.
     assert_allclose(row[list(expected)], list(expected.values()), rtol=1e-5, atol=1e-5)
     assert row.sum() == pytest.approx(849.0282239538758, rel=1e-5)
     assert (row.argmax(), row.max()) == (14, 6.0)
+
+
+def test_the_last_stages_follow_the_last_layer():
+    net = EfficientNetLite0().eval()
+    outputs = []
+    for stage in net.stages:
+        stage.register_forward_hook(lambda module, taken, given: outputs.append(given))
+    pixels = torch.rand(2, 3, 64, 64, generator=torch.Generator().manual_seed(0))
+    with torch.inference_mode():
+        row = net(pixels)
+    assert [one.shape[1] for one in outputs] == [16, 24, 40, 80, 112, 192, 320]
+    expected = torch.cat([one.mean((2, 3)) for one in outputs[3:]], dim=1)
+    assert_array_equal(row[:, 1280:], expected)
+    assert row.shape[1] == net.n_features
 
 
 @has_weights
@@ -165,6 +182,24 @@ def test_each_image_is_computed_once_also_under_another_name(folders, tmp_path, 
     # Other weights are other features.
     label_images(*folders, features=ImageFeatures(Blocks(1), size=12), cache=cache)
     assert sum(counted) == 112
+
+
+@has_weights
+def test_features_kept_by_earlier_versions_are_let_be(folders, tmp_path):
+    digests = read_images(folders[0], size=32).digests
+    # They were of the last layer only, under the checksum of the weights alone.
+    kept = Stored(np.zeros((16, 1280), np.float16), np.zeros((16, 3, 8, 8), np.uint8))
+    FeatureStore(tmp_path / "cache", extractors.LITE0_CHECKSUM, 32).add(digests, kept)
+    found = read_features(folders[0], ImageFeatures(size=32), cache=tmp_path / "cache")
+    assert found.features.shape == (16, 1984)
+    assert found.features.any(1).all()
+    assert len(list((tmp_path / "cache").glob("*.features"))) == 2
+
+
+def test_the_features_of_a_network_of_ones_own_are_kept_under_its_checksum():
+    own = extractors.find_extractor(Blocks())
+    assert own.key == own.checksum
+    assert extractors.find_extractor(len).key is None
 
 
 def test_features_of_a_folder_are_those_of_its_pixels(folders):
@@ -297,6 +332,19 @@ def test_forged_extractors_are_refused(folders, tmp_path, change, words):
         load(path)
 
 
+@has_weights
+def test_a_model_that_knows_the_last_layer_only_still_predicts(folders, tmp_path):
+    data = label_images(*folders, size=32)
+    step, classifier = ImageFeatures(size=32), LogisticPUClassifier(C=1.0, random_state=0)
+    # As versions did that had no other features.
+    last = step.extract(data.pixels)[:, :1280]
+    rows = step.fit_features(last).transform_features(last)
+    save(Pipeline([("features", step), ("classifier", classifier.fit(rows, data.is_positive))]),
+         tmp_path / "m")  # fmt: skip
+    found = load(tmp_path / "m").predict_proba(data.pixels)
+    assert_allclose(found, classifier.predict_proba(rows), atol=1e-6)
+
+
 # -- commands -------------------------------------------------------------------------------
 
 QUICK = ["--features", "efficientnet-lite0", "--size", 32, "--method", "logistic"]
@@ -330,13 +378,13 @@ def test_the_command_says_what_it_learned_from(fitted):
     assert content["data"]["extractor"] == {
         "name": "efficientnet-lite0",
         "checksum": extractors.LITE0_CHECKSUM,
-        "features": 1280,
+        "features": 1984,
         "components": content["data"]["extractor"]["components"],
     }
     assert 1 < content["data"]["extractor"]["components"] <= 71
     assert [one["id"] for one in content["data"]["copies"]] == ["copy.bmp"]
     page = (fitted / "page.html").read_text()
-    assert " components of 1,280 features by efficientnet-lite0" in page
+    assert " components of 1,984 features by efficientnet-lite0" in page
     assert "Near copies of known positives" in page
     assert "unlabeled/broken.png" in page
     shown = run("inspect", fitted / "m.mixpul")
@@ -395,6 +443,15 @@ def test_images_are_drawn_for_review_and_verdicts_counted(fitted, tmp_path):
     found = json.loads(result.out)
     assert (found["answers"]["yes"], found["answers"]["no"]) == (5, 5)
     assert "fit-images" in found["next"]
+    page = tmp_path / "audit.html"
+    result = run("audit", model, tmp_path / "answered.csv", "--report", page)
+    assert "10 images answered: 5 yes, 5 no" in result.out
+    assert "more images would halve" in result.out
+    assert not re.search(r"\brows\b", result.out)
+    shown = re.sub(r"<(script|style).*?</\1>|<[^>]*>", " ", page.read_text(), flags=re.DOTALL)
+    assert "10 images were checked by people" in shown
+    assert "Images flagged" in shown
+    assert not re.search(r"\b[Rr]ows\b", shown)
 
 
 @has_weights

@@ -51,6 +51,7 @@ def audit(
         load_table_model(model)  # which refuses what is not of a table
     answered = read_answers(queues, checksum)
     content = _audit(answered, info) | {"model": checksum, "queues": [q.name for q in queues]}
+    content["unit"] = "image" if is_of_images(info) else "row"
     suggest = _suggest_image_fit if is_of_images(info) else _suggest_fit
     content["next"] = suggest(content["prior"], info, queues)
     content["sample"] = _find_sample(answered, info)
@@ -182,14 +183,14 @@ def _suggest_image_fit(
 
 
 def _show(content: Mapping[str, Any]) -> None:
-    answers = content["answers"]
+    answers, units = content["answers"], f"{content['unit']}s"
     n_answered = sum(answers[word] for word in ("yes", "no", "unsure"))
-    text = f"{n_answered} rows answered: " + ", ".join(
+    text = f"{n_answered} {units} answered: " + ", ".join(
         f"{answers[word]} {word}" for word in ("yes", "no", "unsure")
     )
     text += f"; {answers['skipped']} skipped, which count as unsure" if answers["skipped"] else ""
     text += f"; {answers['open']} still open, which do not count" if answers["open"] else ""
-    say(f"{text}. Figures are about the {content['rows']:,} unlabeled rows.")
+    say(f"{text}. Figures are about the {content['rows']:,} unlabeled {units}.")
     if sample := content["sample"]:
         times = sample["unlabeled"] / content["rows"]
         say(
@@ -218,8 +219,11 @@ def _show(content: Mapping[str, Any]) -> None:
     say(shown)
     say("Claimed is what was said without verdicts; the AUC is that against negatives.")
     if answers["unsure"] + answers["skipped"]:
-        say("Unsure rows count as yes or no, whichever takes a figure to the end of its interval.")
-    say(f"Checking {content['more_rows']:,} more rows would halve the interval of the prior.")
+        say(
+            f"Unsure {units} count as yes or no, whichever takes a figure to the end of its "
+            "interval."
+        )
+    say(f"Checking {content['more_rows']:,} more {units} would halve the interval of the prior.")
     say(f"Next, fit again with what is known now: {escape(content['next'])}")
 
 

