@@ -124,6 +124,29 @@ def test_negatives_found_among_the_highest_scores_do_not_turn_the_ranking_around
     assert scores[8:].min() > scores[:5].max()
 
 
+def test_networks_see_those_more_often_that_are_rarely_checked():
+    random, seen = np.random.default_rng(0), []
+
+    class Remembering(NeuralPUClassifier):
+        _uses_negatives = True
+
+        def _loss_terms(self, batch, progress):
+            seen.append(batch.negative[:, 1])
+            return {"L": torch.nn.functional.softplus(-self.net_(batch.positive)).mean()}
+
+    score = random.normal(size=1000)
+    X = np.column_stack([score, np.arange(1000)])
+    by_score = np.argsort(score)
+    # 60 of the 200 highest rows were checked, and 10 of the 500 lowest.
+    high, low = by_score[-200::3][:60], by_score[:500:50]
+    y = np.isin(np.arange(1000), np.setdiff1d(by_score[-200:], high)[:50])
+    is_negative = np.isin(np.arange(1000), np.concatenate([high, low]))
+    Remembering(net="linear", n_epochs=5, random_state=0).fit(X, y, negative=is_negative)
+    counts = np.bincount(torch.cat(seen).numpy().astype(int), minlength=1000)
+    assert counts[~is_negative].sum() == 0
+    assert counts[low].mean() > 1.5 * counts[high].mean()
+
+
 RNG = np.random.default_rng(0)
 PHI = {kind: RNG.normal(size=(n, 3)) + shift for kind, n, shift in
        (("p", 9, 0.7), ("u", 30, 0.0), ("n", 6, -0.7))}  # fmt: skip

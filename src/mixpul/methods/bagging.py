@@ -348,7 +348,7 @@ def weigh_verified(
     is_negative: NDArray[np.bool_],
     weights: NDArray[np.float64] | None,
     random: np.random.Generator,
-    n_jobs: int | None,
+    n_jobs: int | None = None,
 ) -> NDArray[np.float64] | None:
     """Return weights by which verified negatives lie as unlabeled rows do; None without any.
 

@@ -28,7 +28,8 @@ from mixpul._util.ranks import is_main, take_from_main
 from mixpul._util.validation import Interval, StrOptions, write_recipe
 from mixpul.augment import AUGMENTATIONS, AugmentSpec, flips, make_augment
 from mixpul.base import HeldOut, PUClassifier
-from mixpul.methods._verified import share_verified
+from mixpul.methods._verified import join_weights, share_verified
+from mixpul.methods.bagging import weigh_verified
 from mixpul.methods.neural.checkpoint import Checkpoint, take_fingerprint
 from mixpul.methods.neural.member import Member, choose_precision, return_float
 from mixpul.methods.neural.negatives import MinedNegatives
@@ -115,6 +116,7 @@ class NeuralPUClassifier(PUClassifier):
     _criterion: Criterion = PU_AUC
     _eta = 0.0  # the share of verified negatives, for methods whose loss has a term of them
     _uses_weights = True  # rows are drawn for batches as often as they weigh
+    _drawn_by: NDArray[np.float64] | None = None  # these weights, and those of verified negatives
 
     # A portfolio gives all of its candidates the same folds, and a time by which to end.
     _given_folds: NDArray[np.int32] | None = None
@@ -194,6 +196,8 @@ class NeuralPUClassifier(PUClassifier):
     def _fit(self, X: Any, is_positive: NDArray[np.bool_]) -> HeldOut | None:
         random = as_generator(self.random_state)
         self._eta = share_verified(int(self._is_negative.sum()), int(is_positive.sum()))
+        of_verified = weigh_verified(X, is_positive, self._is_negative, self._weights, random)
+        self._drawn_by = join_weights(self._weights, of_verified)
         settings = self._list_settings(is_positive)
         # Small networks run fastest on one thread, by far when other processes are busy.
         n_threads = 1 if X.ndim == 2 else None
@@ -248,7 +252,7 @@ class NeuralPUClassifier(PUClassifier):
             max_steps=self._choose_most_steps(int(is_positive.sum())),
             min_steps=self.min_steps,
             augment=make_augment(self.augment),
-            weights=None if self._weights is None else torch.from_numpy(self._weights),
+            weights=None if self._drawn_by is None else torch.from_numpy(self._drawn_by),
         )
         return member
 
