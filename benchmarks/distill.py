@@ -43,6 +43,7 @@ DEFAULT = "default"
 # What was tried; the first one is what the package does.
 STUDENTS: dict[str, dict[str, Any]] = {
     DEFAULT: {},
+    "layers of 128 units": {"widths": (128, 128)},
     "twice the steps": {"n_steps": 2 * N_STEPS},
     "twice the steps, 150,000 rows": {"n_steps": 2 * N_STEPS, "n_made": 150_000},
 }

@@ -71,7 +71,8 @@ def read_results() -> dict[str, dict]:
 
 
 def show(results: dict[str, dict]) -> None:
-    rows = sorted(results, key=int)
+    # Shares of all candidates only.
+    rows = [n for n in sorted(results, key=int) if set(results[n]["seconds"]) == set(CANDIDATES)]
     print(
         "| share of the portfolio's time | " + " | ".join(f"{int(n):,} rows" for n in rows) + " |"
     )
