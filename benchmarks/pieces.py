@@ -2,6 +2,8 @@
 
 A piece is a range of seeds, and a line of benchmarks/results/robustness.jsonl. It names the code
 that was attacked by a hash: pieces add up as long as this code is the same.
+
+    python benchmarks/pieces.py    # prints the sums, for each attack and each code
 """
 
 import datetime
@@ -79,3 +81,13 @@ def describe_pieces(pieces: list[dict[str, Any]]) -> str:
     n_failures = sum(len(piece["failures"]) for piece in pieces)
     memory = f", at most {peak} MB" if peak else ""
     return f"{what}: {counts.total():,} ({', '.join(parts)}){memory}; failures: {n_failures}"
+
+
+def main() -> None:
+    records = [json.loads(line) for line in RESULTS.read_text().splitlines()]
+    for what, code in dict.fromkeys((record["what"], record["code"]) for record in records):
+        print(code, describe_pieces(read_pieces(what, code)))
+
+
+if __name__ == "__main__":
+    main()

@@ -30,8 +30,9 @@ PRIOR = Record(
     {"source": Text(), "upper": Number(), "value": Number(), "low": NUMBER, "high": NUMBER},
 )
 ASSESSMENT = Record(
-    {"rows": COUNT, "positives": COUNT, "unlabeled": COUNT, "pu_auc": ESTIMATE, "prior": PRIOR},
+    {"rows": COUNT, "positives": COUNT, "pu_auc": ESTIMATE, "prior": PRIOR},
     {
+        "unlabeled": COUNT,
         "negatives": COUNT,
         "corrected_auc": Record({"value": Number()}, {"kind": Text(), "low": NUMBER}),
         "checks": MapOf(Text()),
@@ -83,6 +84,7 @@ NOTES = Record(
 # Of a fit that tells bounds from estimates, and of one that took a sample of the rows.
 WITH_SOURCE = Record(
     {
+        "unlabeled": COUNT,
         "prior": Record({"value": Number(), "upper": Number()}),
         "corrected_auc": Record({"kind": Text(), "value": Number()}),
     }
