@@ -44,7 +44,7 @@ def test_fits_beside_each_other_equal_serial_ones():
 NO_POOL = """
 import os, sys, warnings
 import numpy as np, torch
-from mixpul import MixPULClassifier, VPUClassifier, load, save
+from mixpul import AutoPUClassifier, MixPULClassifier, VPUClassifier, load, save
 warnings.simplefilter("ignore")
 assert torch.get_num_threads() == 2
 random = np.random.default_rng(0)
@@ -52,7 +52,10 @@ X = random.normal(size=(400, 60)).astype(np.float32)
 y = (X[:, 0] > 0) & (random.random(400) < 0.5)
 few = {"n_epochs": 1, "min_steps": 2, "max_steps": 2, "cross_fitting": 2, "random_state": 0}
 n_threads = len(os.listdir("/proc/self/task"))
-for model in (MixPULClassifier(net="kernel", **few), VPUClassifier(net=(300, 300), **few)):
+wide = VPUClassifier(net=(300, 300), **few)
+# threadpoolctl told torch's OpenMP of one thread, and not its MKL.
+portfolio = AutoPUClassifier(candidates={"wide": wide}, random_state=0)
+for model in (portfolio, MixPULClassifier(net="kernel", **few), wide):
     model.fit(X, y).decision_function(X)
     save(model, sys.argv[1])
     load(sys.argv[1]).decision_function(X)

@@ -13,7 +13,6 @@ from numpy.typing import NDArray
 from scipy.special import logit
 from sklearn.base import BaseEstimator, clone
 from sklearn.utils.validation import has_fit_parameter
-from threadpoolctl import threadpool_limits
 
 from mixpul._names import METHODS
 from mixpul._util.cross_validation import cross_validate
@@ -21,6 +20,7 @@ from mixpul._util.errors import RankLost
 from mixpul._util.progress import progress_bar
 from mixpul._util.random import seed_parts
 from mixpul._util.ranks import take_from_main
+from mixpul._util.threads import use_one_thread
 from mixpul.base import PUClassifier
 from mixpul.methods.bagging import BaggingPUClassifier
 from mixpul.methods.logistic import LogisticPUClassifier
@@ -28,6 +28,7 @@ from mixpul.methods.mixpul import MixPULClassifier
 from mixpul.methods.neural import NeuralPUClassifier
 from mixpul.methods.neural.for_images import make_image_settings
 from mixpul.methods.vpu import VPUClassifier
+from mixpul.training import use_threads
 
 __all__ = [
     "CANDIDATES",
@@ -212,7 +213,12 @@ def _fit_candidate(
     start = time.perf_counter()
     try:
         # One thread each: results do not depend on the number of cores, and jobs not on each other.
-        with threadpool_limits(1), warnings.catch_warnings(), _show_progress(name, model, verbose):
+        with (
+            use_one_thread(),
+            use_threads(1),
+            warnings.catch_warnings(),
+            _show_progress(name, model, verbose),
+        ):
             warnings.simplefilter("ignore")
             scores, parts = _fit_on_folds(model, X, labels, folds, deadline)
         if not np.isfinite(scores).all():
