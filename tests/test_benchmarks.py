@@ -11,6 +11,8 @@ import pytest
 from sklearn.dummy import DummyClassifier
 from sklearn.linear_model import LogisticRegression
 
+from mixpul.nets import EfficientNetLite0
+
 BENCHMARKS = Path(__file__).parents[1] / "benchmarks"
 
 
@@ -222,7 +224,9 @@ def test_the_readme_shows_the_committed_errors_with_pretrained_features():
     lines = (BENCHMARKS / "results" / "pretrained.jsonl").read_text().splitlines()
     errors: dict[int, list[float]] = {}
     for record in map(json.loads, lines):
-        errors.setdefault(record["labeled"], []).append(100 * record["error"])
+        # The features of today; earlier ones were of the last layer alone.
+        if record.get("features") == EfficientNetLite0.n_features:
+            errors.setdefault(record["labeled"], []).append(100 * record["error"])
     assert {n: len(own) for n, own in errors.items()} == {100: 3, 500: 3, 1000: 3}
     text = (BENCHMARKS.parent / "README.md").read_text(encoding="utf-8")
     for title, summarise in (
