@@ -21,7 +21,7 @@ import numpy as np
 HERE = Path(__file__).parent
 CORPUS = HERE / "data" / "corpus"
 GOOD = ("same", "refused", "other", "again")
-FILES_PER_READER = 5_000
+FILES_PER_READER = 1_000
 TASKS_AHEAD = 50  # as many as a pipe takes: on a busy machine each wait costs more than the work
 SECONDS = 120  # of one file; most take milliseconds, but the machine may be busy
 

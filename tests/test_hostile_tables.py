@@ -132,6 +132,12 @@ def test_a_cell_as_long_as_a_book_is_shortened_in_a_sentence(kind):
     assert len(str(caught.value)) < 300
 
 
+def test_a_name_as_long_as_a_book_is_shortened_where_no_column_is_left():
+    with pytest.raises(ValueError, match="no column to learn from") as caught:
+        TableInput().fit(pd.DataFrame({BOOK: [1.0] * 15}))
+    assert len(str(caught.value)) < 500
+
+
 def test_a_label_as_long_as_a_book_is_shortened_in_a_sentence():
     with pytest.raises(ValueError, match="has 3 values") as caught:
         split_label(pd.DataFrame({"x": ["a", "b", BOOK] * 5}), "x")

@@ -182,7 +182,10 @@ class TableInput(TransformerMixin, BaseEstimator):
                 entry["features"] = [name + ending for ending in plan["endings"]]
             report.append(entry)
         if not plans:
-            notes = "; ".join(f"{entry['column']!r}: {entry['note']}" for entry in report[:5])
+            notes = "; ".join(
+                f"{shorten(repr(entry['column']))}: {shorten(entry['note'], 200)}"
+                for entry in report[:5]
+            )
             raise ValueError(
                 f"X has no column to learn from ({notes or 'it has none at all'}); add some, or "
                 "name those to use anyway in keep."
