@@ -11,8 +11,8 @@ from mixpul.tables._dates import check_years
 
 __all__ = ["as_frame", "from_arrow", "import_tables", "use_plain_types"]
 
-# Types that Arrow reads and cannot take rows of, and those that hold the same.
-PLAIN_TYPES = {"string_view": "string", "binary_view": "binary"}
+# Types that Arrow reads and hardly computes with, and those that hold the same.
+PLAIN_TYPES = {"string_view": "string", "binary_view": "binary", "halffloat": "float"}
 
 
 def import_tables() -> Any:
@@ -30,7 +30,8 @@ def import_tables() -> Any:
 def use_plain_types(table: Any) -> Any:
     """Return a table or record batch of types that Arrow and pandas can work with.
 
-    There are no views, of which no rows can be taken, no run lengths, and no types of extensions.
+    There are no views, of which no rows can be taken, no run lengths, no numbers of half precision,
+    which have no smallest, and no types of extensions.
     """
     import pyarrow as pa
     import pyarrow.compute as pc
@@ -45,8 +46,18 @@ def use_plain_types(table: Any) -> Any:
             column = column.cast(pa.bool_()) if is_boolean else column
         wanted = _find_plain_type(column.type)
         if wanted != field.type:
-            table = table.set_column(j, pa.field(field.name, wanted), column.cast(wanted))
+            table = table.set_column(j, pa.field(field.name, wanted), _cast(column, wanted))
     return table
+
+
+def _cast(column: Any, wanted: Any) -> Any:
+    """Return a column as another type that holds the same."""
+    import pyarrow as pa
+
+    if "list_view<" in str(column.type):
+        # Arrow 26 forgets the last offset of the lists, and reads beyond their memory later.
+        return pa.array(column.to_pylist(), wanted)
+    return column.cast(wanted)
 
 
 def _find_plain_type(found: Any) -> Any:
@@ -59,7 +70,7 @@ def _find_plain_type(found: Any) -> Any:
         return pa.dictionary(found.index_type, _find_plain_type(found.value_type), found.ordered)
     if pa.types.is_struct(found):
         return pa.struct([field.with_type(_find_plain_type(field.type)) for field in found])
-    if pa.types.is_list(found) or str(found).startswith("list_view<"):
+    if pa.types.is_list(found) or str(found).startswith(("list_view<", "large_list_view<")):
         return pa.list_(found.value_field.with_type(_find_plain_type(found.value_type)))
     return found
 
