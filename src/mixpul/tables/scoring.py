@@ -246,16 +246,18 @@ def _open_writer(sink: Any, schema: Any, form: str, delimiter: str) -> Any:
     from pyarrow import csv, parquet
 
     if form == "Parquet":
-        # Hardly any score or id comes twice: a dictionary of them costs time and space.
-        texts = [
-            field.name
-            for field in schema
-            if pa.types.is_string(field.type) or pa.types.is_large_string(field.type)
-        ]
+        # Hardly any number comes twice: a dictionary of scores costs time and space.
+        texts = [field.name for field in schema if _is_text(field.type)]
         return parquet.ParquetWriter(sink, schema, use_dictionary=texts)
     if form == "Feather":
         return pa.ipc.new_file(sink, schema)
     return csv.CSVWriter(sink, schema, write_options=csv.WriteOptions(delimiter=delimiter))
+
+
+def _is_text(arrow_type: Any) -> bool:
+    import pyarrow as pa
+
+    return bool(pa.types.is_string(arrow_type) or pa.types.is_large_string(arrow_type))
 
 
 def _disarm(batches: Iterable[Any]) -> Iterator[Any]:
@@ -266,7 +268,7 @@ def _disarm(batches: Iterable[Any]) -> Iterator[Any]:
     is_said = False
     for batch in map(_spell_out, batches):
         for j, field in enumerate(batch.schema):
-            if not (pa.types.is_string(field.type) or pa.types.is_large_string(field.type)):
+            if not _is_text(field.type):
                 continue
             suspects = pc.match_substring_regex(batch.column(j), "^[=+@\t\r-]")
             if not pc.any(suspects).as_py():
