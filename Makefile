@@ -28,10 +28,10 @@ demo: $(STAMP)  ## AutoPU, MixPUL and rivals on a bundled data set; prints a lea
 test: check  ## what CI runs
 
 check: lint  ## format, lint, types and tests
-	$(BIN)/python -m pytest --numprocesses logical --maxprocesses 4 --dist loadfile
+	$(BIN)/python -m pytest --numprocesses logical --maxprocesses 4 --max-worker-restart 0 --dist loadfile
 
 test-slow: $(STAMP)  ## tests against the real thing that take minutes; CI runs them after `make test`
-	$(BIN)/python -m pytest -m slow --numprocesses logical --maxprocesses 4 --dist loadfile
+	$(BIN)/python -m pytest -m slow --numprocesses logical --maxprocesses 4 --max-worker-restart 0 --dist loadfile
 
 test-spark: $(STAMP)  ## scoring on Spark and Ray; installs both (500 MB), and needs Java 17
 	PIP_CONSTRAINT=constraints.txt $(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev,ray,spark]'

@@ -53,6 +53,12 @@ class Browser:
         """The value of a JavaScript expression."""
         return self.driver.execute_script(f"return {script}")
 
+    def wait_for(self, script: str):
+        """The value of a JavaScript expression, once it has one; on a busy machine that is late."""
+        from selenium.webdriver.support.wait import WebDriverWait
+
+        return WebDriverWait(self.driver, 120).until(lambda _: self.run(script))
+
     def texts(self, selector: str) -> list[str]:
         return self.run(f"[...document.querySelectorAll({selector!r})].map(e => e.textContent)")
 

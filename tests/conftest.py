@@ -18,6 +18,25 @@ class Problem(NamedTuple):
     truth: np.ndarray
 
 
+class _ToldAtOnce:
+    """Says what failed when it fails: a run that is stopped before its end has said it."""
+
+    def __init__(self, reporter):
+        self.reporter = reporter
+
+    def pytest_runtest_logreport(self, report):
+        if report.failed:
+            self.reporter.ensure_newline()
+            self.reporter.write_line(f"FAILED {report.nodeid}\n{report.longreprtext[-2000:]}")
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_configure(config):
+    reporter = config.pluginmanager.get_plugin("terminalreporter")
+    if reporter is not None and not hasattr(config, "workerinput"):
+        config.pluginmanager.register(_ToldAtOnce(reporter))
+
+
 @pytest.fixture(scope="session", autouse=True)
 def one_thread():
     """On a busy machine threads that wait for each other make a second's work take a minute."""

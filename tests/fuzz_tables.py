@@ -185,7 +185,8 @@ def make_model(folder):
         ["fit", table, "--label", "flag", *QUICK, "-o", model],
         ["review", model, table, "-n", "10", "-o", queue],
     ):
-        subprocess.run([sys.executable, "-m", "mixpul", *words], capture_output=True, check=True)
+        command = [sys.executable, "-m", "mixpul", *words]
+        subprocess.run(command, capture_output=True, check=True, timeout=600)
 
 
 def readdress_queue(path, model):

@@ -186,16 +186,24 @@ def test_a_kill_at_any_point_leaves_a_whole_file_and_the_next_run_tidies_up(tmp_
 
 
 def kill_child_at(point, do):
+    """Let a fork do something until it is killed at that point.
+
+    A thread of pyarrow's may hold a lock in the moment of the fork, and the child then waits for
+    ever: that is a kill at an earlier point, a minute later.
+    """
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", DeprecationWarning)  # of forks beside threads
         child = os.fork()
     if not child:
+        signal.signal(signal.SIGALRM, signal.SIG_DFL)
+        signal.alarm(60)
         try:
             with faults_at(point, lambda: os.kill(os.getpid(), signal.SIGKILL)):
                 do()
         finally:
             os._exit(0)
-    os.waitpid(child, 0)
+    code = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+    assert code in (-signal.SIGKILL, -signal.SIGALRM)
 
 
 def test_all_other_files_are_written_in_the_same_way():
@@ -433,6 +441,7 @@ def test_a_worker_ends_when_its_parent_was_killed():
         warnings.simplefilter("ignore", DeprecationWarning)
         parent.start()
     there.close()
+    assert here.poll(60)
     worker = here.recv()
     parent.kill()
     parent.join()

@@ -42,7 +42,7 @@ def folder(tmp_path_factory):
         text=True,
         # Two ranks share few cores: threads that wait for each other would take most of the time.
         env=os.environ | {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"},
-        timeout=1500,
+        timeout=1000,
     )
     assert done.returncode == 0, done.stderr
     assert done.stderr == ""
@@ -171,7 +171,7 @@ def test_torchrun_writes_the_model_of_one_process_and_speaks_once(tmp_path):
             capture_output=True,
             text=True,
             env=os.environ | {"OMP_NUM_THREADS": "1"},
-            timeout=1500,
+            timeout=1000,
         )
         assert done.returncode == 0, done.stderr
         said[name] = done.stdout

@@ -413,9 +413,8 @@ def test_answers_are_saved_as_the_queue_with_its_verdicts(browser, page, work, q
                                           return make.call(URL, file); };
         document.getElementById('save').click();
     })()""")
-    browser.driver.execute_async_script("setTimeout(arguments[0], 200)")
     saved = tmp_path / "answers.csv"
-    saved.write_bytes(browser.run("window.saved").encode())
+    saved.write_bytes(browser.wait_for("window.saved").encode())
     assert read(saved) == expected
     result = run("audit", work / "model.mixpul", saved, "--json")
     assert json.loads(result.out)["answers"]["open"] == 0

@@ -28,7 +28,7 @@ def measure(*options):
     environment = os.environ | {"OMP_NUM_THREADS": "2", "OPENBLAS_NUM_THREADS": "2"}
     done = subprocess.run(
         [sys.executable, BENCHMARK, "--json", *map(str, options)],
-        env=environment, capture_output=True, text=True, check=False, timeout=3000,
+        env=environment, capture_output=True, text=True, check=False, timeout=1000,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
     return json.loads(done.stdout)
