@@ -110,9 +110,9 @@ METHODS: dict[str, Method] = {
     CLASS_MEANS: Method(ClassMeans()),
     # Ways to mine reliable negatives; with all unlabeled rows as negatives, our default, there
     # would be nothing to choose.
-    RAND: Method(MixPULClassifier(miner="rand", negative_fraction=0.5, **ONE_NETWORK)),
-    DIST: Method(MixPULClassifier(miner="dist", negative_fraction=0.5, **ONE_NETWORK)),
-    NTC: Method(MixPULClassifier(miner="ntc", negative_fraction=0.5, **ONE_NETWORK)),
+    RAND: Method(MixPULClassifier(miner="rand", negative_fraction=0.5)),
+    DIST: Method(MixPULClassifier(miner="dist", negative_fraction=0.5)),
+    NTC: Method(MixPULClassifier(miner="ntc", negative_fraction=0.5)),
     RAND + AS_PUBLISHED: Method(MixPULClassifier.from_paper(miner="rand")),
     DIST + AS_PUBLISHED: Method(MixPULClassifier.from_paper(miner="dist")),
     NTC + AS_PUBLISHED: Method(MixPULClassifier.from_paper(miner="ntc")),
