@@ -4,6 +4,7 @@ import hashlib
 import json
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, fields
 from pathlib import Path
@@ -178,13 +179,16 @@ def _score_part(scorer: Scorer, task: PartTask, file: Path, checksum: str) -> Do
         except EmptyTable:
             yield scorer.make_empty()
 
-    with explain_full_disk(repr(str(file)), MAKE_ROOM):
-        write_table(count(), file)
+    # Beside the scores, while the file is in memory: it would be read a second time after them.
+    with ThreadPoolExecutor(1, "digest") as beside:
+        digest = beside.submit(digest_table, task.place)
+        with explain_full_disk(repr(str(file)), MAKE_ROOM):
+            write_table(count(), file)
     return Done(
         output=task.output,
         input=task.part.name,
         input_size=_measure(task.place),
-        fingerprint=str(digest_table(task.place)),
+        fingerprint=str(digest.result()),
         model=checksum,
         settings=_describe_settings(scorer),
         output_size=file.stat().st_size,

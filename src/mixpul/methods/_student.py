@@ -142,18 +142,19 @@ def score_by_student(student: Student, X: Any) -> NDArray[np.float32]:
     centre, layers = _fold_scale(student)
     heavy = np.flatnonzero(student["is_heavy"])
     scores = np.empty(X.shape[0], dtype=np.float32)
+    # Made once: to allocate them for each block takes as long as to compute them.
+    made = [np.empty((ROWS_PER_BLOCK, len(bias)), dtype=np.float32) for _, bias in layers]
     for start in range(0, X.shape[0], ROWS_PER_BLOCK):
-        block = slice(start, start + ROWS_PER_BLOCK)
-        rows = _as_dense(X[block])
+        rows = _as_dense(X[start : start + ROWS_PER_BLOCK])
         hidden = rows - centre
         if len(heavy):
             hidden[:, heavy] = draw_in(rows[:, heavy]) - centre[heavy]
-        for weight, bias in layers[:-1]:
-            hidden = hidden @ weight
+        for (weight, bias), units in zip(layers, made, strict=True):
+            hidden = np.matmul(hidden, weight, out=units[: len(rows)])
             hidden += bias
-            np.maximum(hidden, 0, out=hidden)
-        weight, bias = layers[-1]
-        scores[block] = hidden @ weight[:, 0] + bias
+            if units is not made[-1]:
+                np.maximum(hidden, 0, out=hidden)
+        scores[start : start + len(rows)] = hidden[:, 0]
     return scores
 
 
