@@ -5,6 +5,7 @@ from mixpul._util.printable import make_printable
 __all__ = [
     "DamagedFile",
     "EmptyTable",
+    "MissingColumn",
     "MissingTable",
     "MixpulError",
     "RankLost",
@@ -19,6 +20,10 @@ class MixpulError(ValueError):
 
 class TableError(MixpulError):
     """A file that is not a table, or that cannot be read as it is."""
+
+
+class MissingColumn(MixpulError):
+    """A table without a column that is asked for."""
 
 
 class MissingTable(TableError, FileNotFoundError):

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from scipy.special import logit
 from sklearn.pipeline import Pipeline
 
+from mixpul._util.errors import MissingColumn
 from mixpul.cli._inputs import load_table_model
 from mixpul.cli._thresholds import find_threshold
 from mixpul.cli.options import Reading, ScoreOutputs
@@ -121,9 +122,12 @@ class Scorer:
         of_fit = self.info.get("id")
         if of_fit is None or is_stream(str(table)):  # which cannot be looked at twice
             return []
-        with _look_first():
-            first = next(stream_table(table, **self.style))
-        return [of_fit] if of_fit in first.schema.names else []
+        try:
+            with _look_first():
+                next(stream_table(table, kinds={of_fit: "any"}, **self.style))
+        except MissingColumn:
+            return []
+        return [of_fit]
 
     def _keep_types(self, table: Any, keep: list[str], batches: Iterator[Any]) -> Iterator[Any]:
         """Give ids that come as text their type, if it is that of all of them."""

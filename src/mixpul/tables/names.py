@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from difflib import get_close_matches
 from typing import Any
 
-from mixpul._util.errors import MixpulError, TableError
+from mixpul._util.errors import MissingColumn, TableError
 from mixpul._util.validation import list_values
 
 __all__ = ["as_texts", "check_present", "check_unique", "choose_columns", "find_column"]
@@ -45,7 +45,7 @@ def check_present(wanted: Iterable[Any], names: Sequence[Any], where: str) -> No
     meant = [match for matches in near.values() for match in matches]
     hint = f"did you mean {list_values(meant)}?" if meant else f"it has {list_values(known)}."
     plural = "s" if len(absent) > 1 else ""
-    raise MixpulError(f"{where} has no column{plural} {list_values(absent)}; {hint}")
+    raise MissingColumn(f"{where} has no column{plural} {list_values(absent)}; {hint}")
 
 
 def find_column(name: Any, names: Sequence[Any], where: str) -> int:
