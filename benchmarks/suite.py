@@ -6,9 +6,8 @@ The tables are those of the paper and, from the folder, development tables: `NAM
 `y` there or in its folder `dev`. A table that is not found is left out with a message. 60 % of the
 rows, at most 4,000, are trained on, with 12, 60 or 250 labeled positives, but never more than half
 of all; the other rows are tested on. A run that was stopped goes on where it stopped; results are
-in benchmarks/results/suite.jsonl, those of other libraries (suite_peers.py) beside them. These have
-the first split only: `--show --seeds 1` compares with them. No setting of ours may be chosen by
-these numbers.
+in benchmarks/results/suite.jsonl, those of other libraries (suite_peers.py) beside them. No setting
+of ours may be chosen by these numbers.
 
 A fit of the portfolio also tells what each of its candidates reaches alone, what the others reach
 without it, and how far its out-of-fold PU-AUC is too good because the weights come from the same
