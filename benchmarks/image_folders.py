@@ -118,28 +118,35 @@ def start_fit(images: Path, out: Path, size: int) -> subprocess.Popen:
 def measure_fit(images: Path, out: Path, size: int) -> dict[str, float]:
     start = time.perf_counter()
     child = start_fit(images, out, size)
-    peak = watch_memory(child)
+    peaks = watch_memory(child)
     return {
         "images": count_begun(out),
         "size": size,
-        "megabytes": round(peak),
+        "megabytes": round(peaks["VmHWM"]),
+        "own_megabytes": round(peaks["RssAnon"]),
         "seconds": round(time.perf_counter() - start, 1),
     }
 
 
-def watch_memory(child: subprocess.Popen) -> float:
-    """Return the most megabytes that a process has held, as the system counts them."""
-    peak = 0
+def watch_memory(child: subprocess.Popen) -> dict[str, float]:
+    """Return the most megabytes that a process has held: in all, and without pages of files.
+
+    The system takes pages of files back when it needs memory, so they do not count against it.
+    """
+    peaks = {"VmHWM": 0, "RssAnon": 0}
     while child.poll() is None:
         try:
             status = Path(f"/proc/{child.pid}/status").read_text().splitlines()
         except OSError:
             continue
-        peak = max(peak, *(int(line.split()[1]) for line in status if line.startswith("VmHWM")), 0)
+        for line in status:
+            name, _, value = line.partition(":")
+            if name in peaks:
+                peaks[name] = max(peaks[name], int(value.split()[0]))
         time.sleep(0.05)
     if child.returncode:
         raise SystemExit(f"The fit ended with the code {child.returncode}.")
-    return peak / 1024
+    return {name: kilobytes / 1024 for name, kilobytes in peaks.items()}
 
 
 def measure_kill(images: Path, out: Path, size: int) -> dict[str, float]:
@@ -185,10 +192,11 @@ def remember(name: str, found: dict[str, float]) -> None:
 
 
 def make_table(results: dict[str, dict]) -> str:
-    lines = ["| images | pixels | peak of memory (MB) |", "|---|---|---|"]
+    lines = ["| images | pixels | peak (MB) | without files (MB) |", "|---|---|---|---|"]
     fits = [one for name, one in results.items() if name.startswith("fit")]
     for one in sorted(fits, key=lambda one: (one["size"], one["images"])):
-        lines.append(f"| {one['images']:,} | {one['size']} | {one['megabytes']:,} |")
+        own = one["own_megabytes"]
+        lines.append(f"| {one['images']:,} | {one['size']} | {one['megabytes']:,} | {own:,} |")
     for one in (one for name, one in results.items() if name.startswith("kill")):
         same = "is" if one["same_model"] else "is NOT"
         lines.append(

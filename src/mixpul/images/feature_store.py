@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from mixpul._util.errors import DamagedFile
 from mixpul._util.files import remove_partials
 from mixpul._util.schema import Array, ListOf, Number, Record, Text, check_value
+from mixpul._util.scratch import make_on_disk
 from mixpul._util.tensor_files import read_tensors, write_tensors
 
 __all__ = ["FeatureStore", "Stored"]
@@ -77,7 +78,10 @@ class FeatureStore:
         self._note(path, digests)
 
     def take(self, digests: Sequence[str]) -> Stored:
-        """Return the features of images that are all in the store; one part at a time is read."""
+        """Return the features of images that are all in the store; one part at a time is read.
+
+        They are in a file, too: of many images they would not fit into memory.
+        """
         of_parts: dict[Path, list[tuple[int, int]]] = {}
         for k, digest in enumerate(digests):
             path, row = self.places[digest]
@@ -87,7 +91,7 @@ class FeatureStore:
             _, part = self._read(path)
             if whole is None:
                 whole = Stored(
-                    *(np.empty((len(digests), *own.shape[1:]), own.dtype) for own in part)
+                    *(make_on_disk((len(digests), *own.shape[1:]), own.dtype) for own in part)
                 )
             numbers, rows = np.array(pairs).T
             for to, own in ((whole[k], part[k]) for k in (0, 1)):

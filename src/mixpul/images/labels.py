@@ -10,12 +10,15 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from mixpul._util.scratch import make_on_disk
 from mixpul.images.featured import read_features
 from mixpul.images.features import ImageFeatures
 from mixpul.images.reading import Images, Skipped, check_image_folder, read_images, stream_images
 from mixpul.images.thumbnails import shrink_pixels
 
 __all__ = ["LabeledImages", "hash_content", "label_images", "list_labeled"]
+
+ROWS_AT_A_TIME = 4096
 
 
 class LabeledImages(NamedTuple):
@@ -184,7 +187,15 @@ def _label(
 
 
 def _join(name: str, known: Images, others: Images, is_new: NDArray[np.bool_]) -> NDArray:
-    return np.concatenate([getattr(known, name), getattr(others, name)[is_new]])
+    first, second = getattr(known, name), getattr(others, name)
+    whole = make_on_disk((len(first) + int(is_new.sum()), *first.shape[1:]), first.dtype)
+    whole[: len(first)] = first
+    # Some at a time: a copy of all features would be as large as they are.
+    start = len(first)
+    for rows in np.array_split(np.flatnonzero(is_new), 1 + len(second) // ROWS_AT_A_TIME):
+        whole[start : start + len(rows)] = second[rows]
+        start += len(rows)
+    return whole
 
 
 def _check_folders(positive: str | os.PathLike, unlabeled: str | os.PathLike) -> None:
