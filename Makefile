@@ -6,7 +6,7 @@ BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 PACKAGE := build/package
 
-.PHONY: help setup demo test test-slow test-spark fuzz docs check bench lint results-pages package clean
+.PHONY: help setup demo test test-slow test-again test-spark fuzz docs check bench lint results-pages package clean
 .DEFAULT_GOAL := help
 
 help:  ## show this list
@@ -28,10 +28,13 @@ demo: $(STAMP)  ## AutoPU, MixPUL and rivals on a bundled data set; prints a lea
 test: check  ## what CI runs
 
 check: lint  ## format, lint, types and tests
-	$(BIN)/python -m pytest --numprocesses logical --maxprocesses 4 --max-worker-restart 0 --dist loadfile
+	$(BIN)/python -m pytest --numprocesses logical --maxprocesses 4 --max-worker-restart 2 --dist loadfile
 
 test-slow: $(STAMP)  ## tests against the real thing that take minutes; CI runs them after `make test`
-	$(BIN)/python -m pytest -m slow --numprocesses logical --maxprocesses 4 --max-worker-restart 0 --dist loadfile
+	$(BIN)/python -m pytest -m slow --numprocesses logical --maxprocesses 4 --max-worker-restart 2 --dist loadfile
+
+test-again: $(STAMP)  ## those that failed last time, one after the other; CI tries them once more
+	$(BIN)/python -m pytest -m "not spark" --last-failed --last-failed-no-failures none
 
 test-spark: $(STAMP)  ## scoring on Spark and Ray; installs both (500 MB), and needs Java 17
 	PIP_CONSTRAINT=constraints.txt $(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev,ray,spark]'
