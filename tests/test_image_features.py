@@ -209,6 +209,17 @@ def test_features_of_a_folder_are_those_of_its_pixels(folders):
     assert found.pixels.shape == (40, 3, 0, 0)
 
 
+def test_features_of_many_images_are_not_in_memory(folders, monkeypatch):
+    monkeypatch.setattr("mixpul.images.labels.ROWS_AT_A_TIME", 7)
+    features = ImageFeatures(Blocks(), size=12)
+    labeled = label_images(*folders, features=features)
+    known, others = (read_features(folder, features) for folder in folders)
+    for one in (known, others, labeled):
+        assert isinstance(one.features.base, np.memmap)
+    is_new = ~np.isin(others.digests, known.digests)
+    assert_array_equal(labeled.features, np.r_[known.features, others.features[is_new]])
+
+
 def test_a_damaged_part_is_computed_again(folders, tmp_path):
     features, cache = ImageFeatures(Blocks(), size=12), tmp_path / "cache"
     first = read_features(folders[0], features, cache=cache)
