@@ -16,7 +16,7 @@ image that comes again, and in 400 steps of 64 images most unlabeled ones come o
 import argparse
 import json
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -32,10 +32,12 @@ from mixpul.methods.mixpul import MixPULClassifier
 from mixpul.nets import SmallConv
 from mixpul.paper.methods import find_method
 from mixpul.training import as_rows
+from pretrained import read_results
 
 RESULTS = Path(__file__).parent / "results" / "conv_tricks.jsonl"
 N_LABELED, N_TRAIN, N_HELD_OUT, FIRST_SEED = 1000, 40_000, 5000, 1000
 AS_IT_IS = "as it is"
+WIDTHS = (32, 64, 128, 128, 128, 128)  # of small-conv
 # Of variances of patches: directions that hardly occur would be blown up to noise.
 LEAST_VARIANCE = 1e-2
 
@@ -80,9 +82,6 @@ def learn_filters(X: np.ndarray) -> Tensor:
     return torch.cat([filters, -filters]).float()
 
 
-WIDTHS = (32, 64, 128, 128, 128, 128)
-
-
 def make_whitened(shape: tuple[int, ...], filters: Tensor, identity: bool) -> nn.Module:
     net = Whitened(shape, filters, WIDTHS)
     return keep_identity(net) if identity else net
@@ -120,15 +119,13 @@ def list_variants(filters: Tensor) -> dict[str, MixPULClassifier]:
     model = find_method("cifar10-cpu", "MixPUL", {"n_positive": N_LABELED}).model
     model = clone(model).set_params(cross_fitting=None)
     falling = Falling(**model.get_params(deep=False))
-    whitened: Callable[[bool], Any] = lambda identity: partial(  # noqa: E731
-        make_whitened, filters=filters, identity=identity
-    )
+    whitened = partial(make_whitened, filters=filters)
     return {
         AS_IT_IS: model,
-        "whitening": clone(model).set_params(net=whitened(False)),
+        "whitening": clone(model).set_params(net=partial(whitened, identity=False)),
         "identity": clone(model).set_params(net=make_identity),
         "falling rate": falling,
-        "whitening, identity": clone(model).set_params(net=whitened(True)),
+        "whitening, identity": clone(model).set_params(net=partial(whitened, identity=True)),
         "narrow last layer": clone(model).set_params(net=make_narrow),
     }
 
@@ -146,7 +143,7 @@ def run(data: Path, only: str | None, n_seeds: int) -> None:
         )
         s = np.isin(train, labeled).astype(int)
         for name, model in list_variants(learn_filters(X[train[:2000]])).items():
-            done = {(one["trick"], one["seed"]) for one in read_results()}
+            done = {(one["trick"], one["seed"]) for one in read_results(RESULTS)}
             if (name, seed) in done or (only is not None and name != only):
                 continue
             start = time.process_time()
@@ -163,10 +160,6 @@ def run(data: Path, only: str | None, n_seeds: int) -> None:
             with RESULTS.open("a") as file:
                 file.write(json.dumps(found) + "\n")
             print(found, flush=True)
-
-
-def read_results() -> list[dict]:
-    return [json.loads(line) for line in RESULTS.open()] if RESULTS.exists() else []
 
 
 def make_table(results: list[dict]) -> str:
@@ -199,7 +192,7 @@ def main() -> None:
     asked = parser.parse_args()
     if not asked.show:
         run(asked.data, asked.only, asked.seeds)
-    print(make_table(read_results()))
+    print(make_table(read_results(RESULTS)))
 
 
 if __name__ == "__main__":
