@@ -574,7 +574,6 @@ def test_every_kind_of_column_becomes_what_the_report_says(table):
     ]  # fmt: skip
     X = model.transform(table)
     assert X.dtype == np.float32
-    assert X.flags.c_contiguous
     assert np.isfinite(X).all()
     report = noted(model)
     assert [entry["column"] for entry in model.report_] == table.columns[:-1].tolist()
@@ -610,9 +609,55 @@ def test_batches_and_whole_tables_are_encoded_alike(table, monkeypatch):
     batch = model.transform(table)
     monkeypatch.setattr("mixpul.tables._input.ROWS_PER_BATCH", 0)
     whole = model.transform(table)
-    assert batch.flags.c_contiguous
+    assert batch.flags.f_contiguous
     assert whole.flags.c_contiguous
     np.testing.assert_array_equal(batch, whole)
+
+
+def make_single_columns(n=3000):
+    """Numbers in single precision: light and heavy tails, far from zero, gaps, extremes."""
+    rng = np.random.default_rng(0)
+    plain = rng.normal(5, 2, n)
+    heavy = np.exp(rng.normal(0, 2, n))
+    extreme = rng.normal(0, 1, n)
+    extreme[:4] = [np.inf, -np.inf, 3e38, -3e38]
+    gaps = np.where(rng.random(n) < 0.1, np.nan, heavy)
+    return pd.DataFrame(
+        {
+            "plain": plain,
+            "heavy": heavy,
+            "far": rng.normal(1e6, 3, n),
+            "far and heavy": 1e5 + heavy,
+            "extreme": extreme,
+            "gaps": gaps,
+            "small": heavy * 1e-38,
+            "large": heavy * 1e33,
+        },
+        dtype=np.float32,
+    )
+
+
+def test_single_precision_is_encoded_as_double_precision_is():
+    table = make_single_columns()
+    model = TableInput().fit(table)
+    single, double = model.transform(table), model.transform(table.astype(np.float64))
+    assert np.isfinite(single).all()
+    np.testing.assert_allclose(single, double, atol=3e-6)
+    # Gaps and extremes that were not there at fit.
+    other = table[::-1].reset_index(drop=True)
+    other.iloc[5:9] = np.nan
+    other.iloc[9:11] = np.inf
+    other.iloc[11:13] = -np.inf
+    single, double = model.transform(other), model.transform(other.astype(np.float64))
+    np.testing.assert_allclose(single, double, atol=3e-6)
+
+
+def test_encoding_leaves_the_table_as_it_is():
+    for dtype in (np.float32, np.float64):
+        table = make_single_columns().astype(dtype)
+        before = table.copy()
+        TableInput().fit(table).transform(table)
+        pd.testing.assert_frame_equal(table, before)
 
 
 def test_parquet_files_have_dictionaries_of_texts_only(tmp_path):

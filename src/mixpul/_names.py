@@ -127,10 +127,11 @@ NETS = Registry(
         "kernel": "mixpul.nets:KernelNet",
         "allconv13": "mixpul.nets:AllConv13",
         "small-conv": "mixpul.nets:SmallConv",
+        "plain-conv": "mixpul.nets:PlainConv",
     }
 )
 # Networks for images; the others take rows of numbers.
-IMAGE_NETS = ("small-conv", "allconv13")
+IMAGE_NETS = ("small-conv", "plain-conv", "allconv13")
 # Methods that learn from images by name; `methods/neural/for_images.py` has their settings.
 IMAGE_METHODS = ("mixpul", "nnpu", "upu", "vpu")
 

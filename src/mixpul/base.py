@@ -9,11 +9,12 @@ from typing import Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from scipy import sparse
 from scipy.special import expit
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from mixpul._util.arrays import has_repeats
+from mixpul._util.arrays import has_repeats, order_by_row
 from mixpul._util.errors import MixpulError
 from mixpul._util.learned import LEARNED, check_learned
 from mixpul._util.schema import Spec
@@ -70,6 +71,8 @@ class PUClassifier(WithImportances, ClassifierMixin, BaseEstimator):
     _uses_negatives = False
     # Whether `_fit` weighs rows by `_weights`; otherwise all count the same.
     _uses_weights = False
+    # Whether `_scores` takes numbers that lie column by column in memory as they are.
+    _scores_by_column = False
 
     threshold_: float
     # The mask of verified negatives, while a fit is under way; otherwise none of the rows is one.
@@ -327,12 +330,14 @@ or array of shape (n_samples, channels, height, width)
                 accept_sparse="csr",
                 # Images stay bytes, a quarter of the memory, until they are in a batch.
                 dtype=np.uint8 if is_images(X) else np.float32,
-                order="C",
+                order="C" if at_fit else None,
                 allow_nd=True,
                 ensure_all_finite=False,
                 ensure_min_samples=2 if at_fit else 1,
             )
         X = checked[0] if at_fit else checked
+        if not (at_fit or self._scores_by_column or sparse.issparse(X)):
+            checked = X = order_by_row(X)  # faster than numpy copies a whole table so
         if not is_images(X):
             check_finite(X, getattr(self, "feature_names_in_", None))
             if at_fit:

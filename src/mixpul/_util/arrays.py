@@ -8,9 +8,18 @@ from numpy.typing import DTypeLike, NDArray
 from scipy import sparse
 from sklearn.utils import gen_batches
 
-__all__ = ["ROWS_PER_BLOCK", "dense_blocks", "dense_rows", "flatten_rows", "has_repeats"]
+__all__ = [
+    "ROWS_PER_BLOCK",
+    "dense_blocks",
+    "dense_rows",
+    "flatten_rows",
+    "has_repeats",
+    "order_by_row",
+]
 
 ROWS_PER_BLOCK = 4096
+# As many as the cache of a processor holds.
+ROWS_IN_CACHE = 256
 # Enough to see whether rows repeat.
 N_LOOKED_AT = 1000
 
@@ -47,3 +56,13 @@ def has_repeats(X: Any) -> bool:
     some = X[np.linspace(0, n - 1, min(n, N_LOOKED_AT)).astype(int)]
     rows = some.toarray() if sparse.issparse(some) else some
     return len({row.tobytes() for row in rows}) < len(rows) / 2
+
+
+def order_by_row(X: NDArray) -> NDArray:
+    """Return the same numbers row by row in memory, copied if need be some rows at a time."""
+    if X.flags.c_contiguous:
+        return X
+    rows = np.empty(X.shape, dtype=X.dtype)
+    for block in gen_batches(len(rows), ROWS_IN_CACHE):
+        rows[block] = X[block]
+    return rows

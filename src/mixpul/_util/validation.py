@@ -255,7 +255,7 @@ def check_finite(X: Any, names: NDArray | None = None) -> None:
     else:
         # One pass that allocates nothing: NaN and infinity survive a sum.
         with np.errstate(invalid="ignore", over="ignore"):
-            if np.isfinite(X.sum(dtype=np.float64)):
+            if np.isfinite(X.sum()):
                 return
         # The sum of large finite values may overflow as well, so look at each.
         is_bad = ~np.isfinite(X)

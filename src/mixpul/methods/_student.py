@@ -1,4 +1,4 @@
-"""One small network that learns the scores of a slower model, and scores rows by plain arrays.
+"""One small network that learns the scores of a slower model, and scores rows in its place.
 
 It learns on rows that it makes from those of the table: a model scores the rows of its own fit as
 it remembers them, and the network should learn what it says of rows that it has not seen.
@@ -19,7 +19,7 @@ from mixpul._util.random import draw_seed
 from mixpul._util.schema import Array, Number, Record, Spec
 from mixpul.methods._scaling import MOST_ENTRIES, Scaling, draw_in
 from mixpul.nets import MLP
-from mixpul.training import own_torch_state, train
+from mixpul.training import own_torch_state, train, use_threads
 
 __all__ = [
     "N_STEPS",
@@ -49,7 +49,9 @@ ALPHA = 0.3
 # Enough to compare two rankings.
 MOST_COMPARED = 20_000
 # Wide products run at the full rate of the processor, and still fit into its cache.
-ROWS_PER_BLOCK = 1024
+ROWS_PER_BLOCK = 2048
+# Times the scale: how far from zero a centre may be to be folded into the first layer.
+FAR = 16.0
 
 
 class Agreement(NamedTuple):
@@ -138,37 +140,46 @@ def describe_student(student: Any) -> dict[str, Spec]:
 
 
 def score_by_student(student: Student, X: Any) -> NDArray[np.float32]:
-    """Score rows."""
+    """Score rows; dense ones may lie in memory row by row or column by column."""
     centre, layers = _fold_scale(student)
     heavy = np.flatnonzero(student["is_heavy"])
     scores = np.empty(X.shape[0], dtype=np.float32)
     # Made once: to allocate them for each block would take a fifth of the time.
-    made = [np.empty((ROWS_PER_BLOCK, len(bias)), dtype=np.float32) for _, bias in layers]
-    for start in range(0, X.shape[0], ROWS_PER_BLOCK):
-        rows = _as_dense(X[start : start + ROWS_PER_BLOCK])
-        hidden = rows - centre
-        if len(heavy):
-            hidden[:, heavy] = draw_in(rows[:, heavy]) - centre[heavy]
-        for (weight, bias), units in zip(layers, made, strict=True):
-            hidden = np.matmul(hidden, weight, out=units[: len(rows)])
-            hidden += bias
-            if units is not made[-1]:
-                np.maximum(hidden, 0, out=hidden)
-        scores[start : start + len(rows)] = hidden[:, 0]
+    made = [torch.empty(ROWS_PER_BLOCK, len(bias)) for _, bias in layers]
+    # Not numpy's products: torch adds biases within them, which saves a third of the time.
+    with use_threads(1), torch.inference_mode():
+        for start in range(0, X.shape[0], ROWS_PER_BLOCK):
+            rows = _as_dense(X[start : start + ROWS_PER_BLOCK])
+            if len(heavy):
+                rows = rows.copy()
+                rows[:, heavy] = draw_in(rows[:, heavy])
+            if centre.any():
+                rows = rows - centre
+            hidden = torch.from_numpy(rows)
+            for (weight, bias), units in zip(layers, made, strict=True):
+                hidden = torch.addmm(bias, hidden, weight, out=units[: len(rows)])
+                if units is not made[-1]:
+                    hidden.relu_()
+            scores[start : start + len(rows)] = hidden[:, 0].numpy()
     return scores
 
 
-def _fold_scale(student: Student) -> tuple[NDArray[np.float32], list[tuple[NDArray, NDArray]]]:
-    """Return what to subtract from columns, and layers of which the first also divides them.
+def _fold_scale(student: Student) -> tuple[NDArray[np.float32], list[tuple[Tensor, Tensor]]]:
+    """Return what to subtract from columns, and layers of which the first does all else.
 
-    Centres are not folded: a column of large numbers that hardly differ would lose its digits.
+    Centres far from zero are not folded into it: a column of large numbers that hardly differ would
+    lose its digits. Columns of a prepared table have none.
     """
     (weight, bias), *others = _list_layers(student)
-    centre = student["centre"].astype(np.float32)
+    is_far = np.abs(student["centre"]) > FAR * student["scale"]
+    centre = np.where(is_far, student["centre"], 0).astype(np.float32)
     divided = weight / student["scale"]
     bias = bias + divided @ (centre - student["centre"])
-    layers = [(divided.astype(np.float32), bias.astype(np.float32)), *others]
-    return centre, [(np.ascontiguousarray(weight.T), bias) for weight, bias in layers]
+    layers = [(divided, bias), *others]
+    return centre, [
+        (torch.tensor(weight.T, dtype=torch.float32), torch.tensor(bias, dtype=torch.float32))
+        for weight, bias in layers
+    ]
 
 
 def _measure_agreement(

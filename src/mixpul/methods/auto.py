@@ -301,6 +301,10 @@ class AutoPUClassifier(PUClassifier):
             **describe_student(getattr(self, "student_", None)),
         }
 
+    @property
+    def _scores_by_column(self) -> bool:  # type: ignore[override]
+        return bool(self.distill)
+
     def _scores(self, X: Any) -> NDArray[np.float32]:
         if self.distill:
             return score_by_student(self.student_, X)

@@ -103,6 +103,7 @@ class DistilledPUClassifier(PUClassifier):
         self.verbose = verbose
 
     _uses_negatives = True
+    _scores_by_column = True
 
     def learn_from(self, teacher: PUClassifier, X: ArrayLike) -> Self:
         """Learn the scores of a fitted classifier.

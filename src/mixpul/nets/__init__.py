@@ -15,7 +15,7 @@ from mixpul.nets._base import (
     refresh_batch_norm,
 )
 from mixpul.nets._efficientnet import EfficientNetLite0, merge_batch_norms
-from mixpul.nets._images import AllConv13, SmallConv
+from mixpul.nets._images import AllConv13, PlainConv, SmallConv, Whitening
 from mixpul.nets._kernel import KernelFeatures, KernelNet, KernelSum, simplify
 from mixpul.nets._side_by_side import SideBySide
 
@@ -30,10 +30,12 @@ __all__ = [
     "KernelSum",
     "Mirrored",
     "NetSpec",
+    "PlainConv",
     "SideBySide",
     "SkipMLP",
     "SmallConv",
     "Teacher",
+    "Whitening",
     "is_ours",
     "make_linear",
     "make_narrow_skip_mlp",

@@ -1,12 +1,20 @@
 """Convolutional networks for images."""
 
 from collections.abc import Sequence
+from itertools import pairwise
 
+import torch
 from torch import Tensor, nn
+from torch.nn import functional
 
 from mixpul.nets._base import MLP
 
-__all__ = ["AllConv13", "SmallConv"]
+__all__ = ["AllConv13", "PlainConv", "SmallConv", "Whitening"]
+
+PATCH, STRIDE = 4, 2  # of the whitening layer
+# Of the variance of a pixel: directions that hardly occur would be blown up to noise.
+LEAST_VARIANCE = 1e-2
+TINY = 1e-12  # for images of one colour
 
 
 class AllConv13(nn.Module):
@@ -40,18 +48,95 @@ class AllConv13(nn.Module):
         return self.layers(x)
 
 
-class SmallConv(nn.Module):
-    """Six convolutions for machines without a GPU: about 25 million multiplications per image.
+class Whitening(nn.Module):
+    """Patches of 4 x 4 pixels as numbers without correlation; the image is halved.
 
-    Each convolution has batch norm and ReLU; the image is halved after the first, the second and
-    the fourth, and the maximum over the places that are left is taken, so images of any size
-    from 8 x 8 on will do.
+    The filters are the main directions of patches, each divided by its spread, and come with both
+    signs, because a ReLU keeps one half of each. They are learned from images without labels and
+    stay as they are; biases are trained.
+
+    Parameters
+    ----------
+    n_channels : int
+        Of an image.
+    n_directions : int, default=24
+        At most; patches of one channel have 16.
+    """
+
+    filters: Tensor
+
+    def __init__(self, n_channels: int, n_directions: int = 24) -> None:
+        super().__init__()
+        n_pixels = n_channels * PATCH**2
+        # Until they have learned: a pixel each.
+        pixels = torch.eye(n_pixels)[: min(n_directions, n_pixels)]
+        self.register_buffer("filters", self._as_filters(pixels, n_channels))
+        self.bias = nn.Parameter(torch.zeros(len(self.filters)))
+
+    @torch.no_grad()
+    def learn(self, images: Tensor) -> None:
+        """Take the filters from patches of some images."""
+        patches = images.unfold(2, PATCH, PATCH).unfold(3, PATCH, PATCH)
+        rows = patches.permute(0, 2, 3, 1, 4, 5).reshape(-1, self.filters[0].numel())
+        # In double precision: neighbours are so alike that variances span orders of magnitude.
+        values, vectors = torch.linalg.eigh(torch.cov(rows.double().T))
+        least = max(float(LEAST_VARIANCE * values.mean()), TINY)
+        # The largest come last.
+        directions = (vectors / (values.clamp(min=0) + least).sqrt()).T.flip(0)
+        n_directions = len(self.filters) // 2
+        self.filters.copy_(self._as_filters(directions[:n_directions], images.shape[1]))
+
+    @staticmethod
+    def _as_filters(directions: Tensor, n_channels: int) -> Tensor:
+        filters = directions.reshape(-1, n_channels, PATCH, PATCH)
+        return torch.cat([filters, -filters])
+
+    def forward(self, x: Tensor) -> Tensor:
+        return functional.conv2d(x, self.filters, self.bias, STRIDE, padding=1).relu()
+
+
+class SmallConv(nn.Module):
+    """A whitening layer and five convolutions, for machines without a GPU.
+
+    About 22 million multiplications per image of 32 x 32. The first layer halves the image. Each
+    convolution starts as the identity on its first channels, and has batch norm and ReLU; the image
+    is halved after the first and the third, and the maximum over the places that are left is taken,
+    so images of any size from 8 x 8 on will do.
 
     Parameters
     ----------
     shape : tuple of int
         Channels, height and width of one image.
-    widths : sequence of six int, default=(32, 64, 128, 128, 128, 128)
+    widths : sequence of int, default=(64, 128, 128, 128, 128)
+        Channels after each convolution.
+    """
+
+    def __init__(
+        self, shape: tuple[int, ...], widths: Sequence[int] = (64, 128, 128, 128, 128)
+    ) -> None:
+        super().__init__()
+        n_channels, height, width = check_image_shape(shape, "small-conv")
+        check_halves(height, width, "small-conv")
+        self.whitening = Whitening(n_channels)
+        self.features = stack_convolutions(len(self.whitening.bias), widths, halved_after=(0, 2))
+        for layer in self.features:
+            if isinstance(layer, nn.Conv2d):
+                # Later layers see the image from the first step on.
+                nn.init.dirac_(layer.weight.data[: layer.in_channels])
+        self.top = nn.Linear(widths[-1], 1)
+
+    def forward(self, x: Tensor) -> Tensor:
+        return self.top(self.features(self.whitening(x)).amax((-2, -1))).squeeze(-1)
+
+
+class PlainConv(nn.Module):
+    """Six convolutions: what `small-conv` was at first, and what earlier model files have.
+
+    Parameters
+    ----------
+    shape : tuple of int
+        Channels, height and width of one image.
+    widths : sequence of int, default=(32, 64, 128, 128, 128, 128)
         Channels after each convolution.
     """
 
@@ -59,23 +144,25 @@ class SmallConv(nn.Module):
         self, shape: tuple[int, ...], widths: Sequence[int] = (32, 64, 128, 128, 128, 128)
     ) -> None:
         super().__init__()
-        n_channels, height, width = check_image_shape(shape, "small-conv")
-        if min(height, width) < 8:
-            raise ValueError(
-                f"net='small-conv' halves images three times and takes them from 8 x 8 on; got "
-                f"{height} x {width}."
-            )
-        layers: list[nn.Module] = []
-        for k, n_out in enumerate(widths):
-            layers += make_convolution(n_channels, n_out, 3, 1)
-            n_channels = n_out
-            if k in (0, 1, 3):
-                layers.append(nn.MaxPool2d(2))
-        self.features = nn.Sequential(*layers)
-        self.top = nn.Linear(n_channels, 1)
+        n_channels, height, width = check_image_shape(shape, "plain-conv")
+        check_halves(height, width, "plain-conv")
+        self.features = stack_convolutions(n_channels, widths, halved_after=(0, 1, 3))
+        self.top = nn.Linear(widths[-1], 1)
 
     def forward(self, x: Tensor) -> Tensor:
         return self.top(self.features(x).amax((-2, -1))).squeeze(-1)
+
+
+def stack_convolutions(
+    n_channels: int, widths: Sequence[int], halved_after: Sequence[int]
+) -> nn.Sequential:
+    """Stack convolutions of 3 x 3; images are halved after those numbered `halved_after`."""
+    layers: list[nn.Module] = []
+    for k, (n_in, n_out) in enumerate(pairwise([n_channels, *widths])):
+        layers += make_convolution(n_in, n_out, 3, 1)
+        if k in halved_after:
+            layers.append(nn.MaxPool2d(2))
+    return nn.Sequential(*layers)
 
 
 def make_convolution(n_in: int, n_out: int, size: int, stride: int) -> list[nn.Module]:
@@ -95,3 +182,12 @@ def check_image_shape(shape: tuple[int, ...], net: str) -> tuple[int, int, int]:
             f"of shape {shape}. For tables take 'skip-mlp'."
         )
     return shape
+
+
+def check_halves(height: int, width: int, net: str) -> None:
+    """Refuse images that are too small to be halved three times."""
+    if min(height, width) < 8:
+        raise ValueError(
+            f"net={net!r} halves images three times and takes them from 8 x 8 on; got "
+            f"{height} x {width}."
+        )

@@ -112,6 +112,9 @@ def _make_empty(kind: NetSpec, shape: tuple[int, ...], state: dict[str, Tensor])
     # Every layer has two tensors; with more layers than that, it would take long to say no.
     if not isinstance(kind, str) and not callable(kind) and len(kind) > len(state):
         raise DamagedFile("its tensors do not fit the network.")
+    # Earlier files have the network that had the name before.
+    if kind == "small-conv" and "whitening.filters" not in state:
+        kind = "plain-conv"
     # First without memory: a short file may ask for a network of gigabytes.
     with torch.device("meta"):
         net = make_net(kind, shape)

@@ -8,7 +8,6 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, TransformerMixin
-from sklearn.utils import gen_batches
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from mixpul._util.printable import shorten
@@ -32,9 +31,6 @@ __all__ = ["TableInput"]
 
 # Fewer rows cannot tell an id from a column whose values happen to differ.
 ROWS_TO_SEE_AN_ID = 20
-
-# As many as the cache of a processor holds.
-ROWS_PER_BLOCK = 1024
 
 # The kinds that a column may be asked to be.
 ASKED = ("number", "category", "date", "text")
@@ -211,6 +207,7 @@ class TableInput(TransformerMixin, BaseEstimator):
         Returns
         -------
         ndarray of shape (n_samples, n_features)
+            In memory row by row, or column by column if there are few rows.
         """
         check_is_fitted(self)
         frame = as_frame(X)
@@ -239,10 +236,10 @@ class TableInput(TransformerMixin, BaseEstimator):
         columns = [column for _, column in frame.items()]
         for plan in self.plan_:
             stop = start + len(plan["endings"])
-            place = places[plan["column"]] if by_name else plan["place"]
-            FILLERS[plan["kind"]](plan, columns[place], out[:, start:stop])
+            column = columns[places[plan["column"]] if by_name else plan["place"]]
+            FILLERS[plan["kind"]](plan, column, out[:, start:stop])
             start = stop
-        return _order_by_row(out) if by_column else out
+        return out
 
     def get_feature_names_out(self, input_features: Any = None) -> NDArray:
         """Return the names of the columns that `transform` returns."""
@@ -355,14 +352,6 @@ class TableInput(TransformerMixin, BaseEstimator):
         tags.input_tags.categorical = True
         tags.transformer_tags.preserves_dtype = []
         return tags
-
-
-def _order_by_row(columns: NDArray[np.float32]) -> NDArray[np.float32]:
-    """Return the same numbers row by row, some rows at a time: these stay in the cache."""
-    rows = np.empty(columns.shape, dtype=np.float32)
-    for block in gen_batches(len(rows), ROWS_PER_BLOCK):
-        rows[block] = columns[block]
-    return rows
 
 
 def _insist(asked: str, name: str, column: Any, found: Found, order: str | None) -> Found:

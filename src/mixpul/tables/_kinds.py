@@ -142,6 +142,8 @@ def as_numbers(
         return _read_column(column, kind, name, style or _choose_plain(kind))
     # A bare number among lengths of time is a number of their unit.
     unit = 1.0 if style is None else style.get("bare") or 1.0
+    if unit == 1.0 and column.dtype == np.float64:
+        return column.to_numpy()  # as it is; asked for gaps, pandas would copy it
     try:
         numbers = column.to_numpy(np.float64, na_value=np.nan)
         return numbers if unit == 1.0 else numbers * unit

@@ -47,6 +47,8 @@ N_OF_CATEGORY, N_OF_TEXT = 4, 8
 MOST_COUNTED = 2_000
 # Beyond this, squares would not be finite; larger numbers are taken for it.
 LARGEST = 1e150
+# Of what single precision computes with, and of how far from zero by its spread a column may lie.
+LARGEST_SINGLE, FAR = 1e30, 16.0
 # Words of so many letters, in more than one row but not in nearly all, tell text from ids.
 WORD = re.compile(r"[^\W\d_]{3,}")
 LEAST_SHARED_WORDS, MOST_COMMON = 3, 0.95
@@ -147,23 +149,56 @@ def _bend(values: NDArray[np.float64], bend: list[float] | None) -> NDArray[np.f
     return np.arcsinh(bent, out=bent)
 
 
-def _standardise(plan: Plan, values: NDArray[np.float64]) -> NDArray[np.float64]:
+def _standardise(plan: Plan, values: NDArray[np.float64], out: NDArray[np.float32]) -> None:
     """Bend, clip, fill and scale numbers as planned, in one copy of them."""
-    bent = _bend(values, plan["bend"])
-    np.clip(bent, plan["low"], plan["high"], out=bent)
+    bent = values if plan["bend"] is None else _bend(values, plan["bend"])
+    bent = np.clip(bent, plan["low"], plan["high"], out=None if bent is values else bent)
     if np.isnan(bent.sum()):  # one quick pass; gaps are rare
         bent[np.isnan(bent)] = plan["fill"]
     bent -= plan["mean"]
-    bent /= plan["scale"]
-    return bent
+    np.divide(bent, plan["scale"], out=out, casting="same_kind")
+
+
+def _fits_single(plan: Plan) -> bool:
+    """Whether numbers can be standardised in single precision to nearly its last digit.
+
+    They cannot where they lie far from zero by their spread: a centre would be rounded too much.
+    """
+    if plan["only_mark"]:
+        return True
+    centre, spread = plan["bend"] or (0.0, 1.0)
+    sizes = [abs(plan["low"]), abs(plan["high"]), spread, 1 / spread, plan["scale"]]
+    is_near = abs(centre) <= FAR * spread and abs(plan["mean"]) <= FAR * plan["scale"]
+    return is_near and max(*sizes, 1 / plan["scale"]) < LARGEST_SINGLE
+
+
+def _standardise_single(plan: Plan, values: NDArray[np.float32], out: NDArray[np.float32]) -> None:
+    """Do the same in single precision, in half the time."""
+    bent = values
+    if plan["bend"] is not None:
+        centre, spread = plan["bend"]
+        with np.errstate(over="ignore"):  # what is infinite is clipped
+            bent = values - np.float32(centre)
+            bent *= np.float32(1 / spread)
+        np.arcsinh(bent, out=bent)
+    low, high = np.float32(plan["low"]), np.float32(plan["high"])
+    bent = np.clip(bent, low, high, out=None if bent is values else bent)
+    if np.isnan(bent.sum()):
+        bent[np.isnan(bent)] = plan["fill"]
+    bent -= np.float32(plan["mean"])
+    np.multiply(bent, np.float32(1 / plan["scale"]), out=out)
 
 
 def _fill_numbers(plan: Plan, column: Any, out: NDArray[np.float32]) -> None:
-    values = as_numbers(column, plan["kind"], plan["column"], plan.get("style"))
+    is_single = column.dtype == np.float32 and "style" not in plan and _fits_single(plan)
+    if is_single:
+        values = column.to_numpy()
+    else:
+        values = as_numbers(column, plan["kind"], plan["column"], plan.get("style"))
     if plan["marked"]:
         out[:, -1] = np.isnan(values)
     if not plan["only_mark"]:
-        out[:, 0] = _standardise(plan, values)
+        (_standardise_single if is_single else _standardise)(plan, values, out[:, 0])
 
 
 def _fill_booleans(plan: Plan, column: Any, out: NDArray[np.float32]) -> None:
@@ -200,7 +235,7 @@ def _fill_dates(plan: Plan, column: Any, out: NDArray[np.float32]) -> None:
         out[:, -1] = missing
     if plan["only_mark"]:
         return
-    out[:, 0] = _standardise(plan, days)
+    _standardise(plan, days, out[:, 0])
     for k, name in enumerate(plan["cycles"]):
         angle = np.where(missing, 0.0, days) * (2 * np.pi / CYCLES[name])
         # A gap is the middle of the circle, as far from every time.

@@ -24,6 +24,9 @@ from mixpul.tables.names import as_texts, check_present
 
 __all__ = ["make_calibrator", "make_scored_batch", "score_stream", "write_table"]
 
+# Batches that wait for each worker: none is idle while the next one is read. They take memory.
+AHEAD = 2
+
 
 def score_stream(
     model: Any,
@@ -99,8 +102,7 @@ def score_stream(
             for batch in _make_even(batches, ROWS_PER_BATCH):
                 check_present(keep, batch.schema.names, "The table")
                 waiting.append(pool.submit(score, batch))
-                # Not all at once: batches that wait take memory.
-                if len(waiting) > n_workers:
+                if len(waiting) > AHEAD * n_workers:
                     yield waiting.popleft().result()
             while waiting:
                 yield waiting.popleft().result()

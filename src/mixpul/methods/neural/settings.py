@@ -20,7 +20,7 @@ from mixpul.methods.neural.selection import (
     EpochAverage,
     score_held_out,
 )
-from mixpul.nets import Averaged, KernelFeatures, KernelNet, NetSpec, is_ours
+from mixpul.nets import Averaged, KernelFeatures, KernelNet, NetSpec, Whitening, is_ours
 from mixpul.training import ROWS_PER_PASS, Rows, own_torch_state, use_threads
 
 __all__ = [
@@ -29,6 +29,7 @@ __all__ = [
     "draws_by_itself",
     "join_folds",
     "learn_features",
+    "learn_whitening",
     "list_weighed",
     "make_average",
     "own_randomness",
@@ -38,6 +39,8 @@ __all__ = [
 
 # With more rows, 200 features of each would take more memory than most tables.
 MOST_FEATURE_ROWS = 200_000
+# Images that whitening layers learn from: so many pixels, which are 2,048 images of 32 x 32.
+MOST_PIXELS, LEAST_WHITENED = 2**21, 16
 # A setting that counts less than this is not worth the time to score rows.
 LEAST_WEIGHT = 0.02
 # Of the largest spread of logits.
@@ -103,6 +106,20 @@ def learn_features(
     feature_rows = _make_feature_rows(features, rows, n_rows)
     for member, net in own:
         member.features, member.net, member.batches.rows = features, net.top, feature_rows
+
+
+def learn_whitening(
+    members: Sequence[Member], rows: Rows, n_rows: int, random: np.random.Generator
+) -> None:
+    """Let whitening layers learn from some of the images, without labels; all learn the same."""
+    layers = [m for member in members for m in member.net.modules() if isinstance(m, Whitening)]
+    if not layers:
+        return
+    size = rows(torch.zeros(1, dtype=torch.int64))[0, 0].numel()
+    n = min(n_rows, max(LEAST_WHITENED, MOST_PIXELS // size))
+    images = rows(torch.from_numpy(random.choice(n_rows, n, replace=False)))
+    for layer in layers:
+        layer.learn(images)
 
 
 def _make_feature_rows(features: KernelFeatures, rows: Rows, n_rows: int) -> Rows:
