@@ -216,6 +216,24 @@ def test_a_folder_of_shortened_trials_is_refused(tmp_path):
         report.render_paper_page(tmp_path)
 
 
+def test_shortened_trials_have_a_table_of_their_own(tmp_path):
+    one = record("MixPUL")
+    short = one | {"id": "short", "settings": one["settings"] | {"subset": 1200, "epochs": 3}}
+    write(tmp_path, [one, short | {"auc": 0.123, "error": 0.123}])
+    text = report.render_paper_markdown(tmp_path)
+    table = text.split("## Cut short")[1].split("##")[0]
+    assert "| MixPUL |" in table
+    assert "| 1,200 | 3 |" in table
+    assert "12" in table.splitlines()[-2]
+    assert "not counted" not in text
+    page = report.render_paper_page(tmp_path)
+    assert page.count('id="cut-short"') == 1
+    (tmp_path / "whole").mkdir()
+    whole = write(tmp_path / "whole", [one])
+    assert "Cut short" not in report.render_paper_markdown(whole)
+    assert "Cut short" not in report.render_paper_page(whole)
+
+
 def test_real_trials_packed_or_not_give_the_same_page(tmp_path):
     trials = trials_of("uci", runs=2, only="dataset=titanic,method=class means")
     run(trials, perform, tmp_path)

@@ -55,6 +55,11 @@ _HEADLINES = (
     "Our MixPUL beside the paper's, as means over the settings that both have. The last column "
     "counts the settings in which another method of the table has the better mean."
 )
+_SHORTENED = (
+    "These trials ran on some rows or for some epochs only (`--subset`, `--epochs`), where all of "
+    "them would take days on a CPU. They show the path, not the number: no table and no claim "
+    "counts them."
+)
 _LOST = (
     "These are the settings in which another method has a better mean than MixPUL. Differences "
     "are taken over the same splits, ± their standard error. A difference is bold if it is clear "
@@ -81,6 +86,7 @@ def render_paper_markdown(folder: str | os.PathLike) -> str:
     ]
     for section in sections:
         lines += ["", *_write_section(section)]
+    lines += _write_shortened(everything)
     lines += _write_losses(sections)
     lines += ["", *_write_provenance(describe_provenance(everything))]
     if missing := [section.target for section in everything if not section.records]:
@@ -257,6 +263,15 @@ def _count_runs(shown: Sequence[Group]) -> str:
         counts = str(max(runs.values()))
     is_uneven = any(cell.runs for group in shown for row in group.rows for cell in row.cells)
     return f"Runs: {counts}{', fewer where a cell says so' if is_uneven else ''}."
+
+
+def _write_shortened(sections: Sequence[Section]) -> list[str]:
+    rows = [row for section in sections for row in section.cut_short]
+    if not rows:
+        return []
+    heads = ["target", "method", "setting", "rows", "epochs", "measure", "number", "seconds"]
+    lines = ["", "## Cut short", "", _SHORTENED, "", _join_cells(heads)]
+    return [*lines, _join_cells(["---"] * 6 + ["---:"] * 2), *map(_join_cells, rows)]
 
 
 def _write_losses(sections: Sequence[Section]) -> list[str]:

@@ -23,6 +23,7 @@ def render_paper_page(folder: str | os.PathLike) -> str:
         "paper.html.j2",
         sections=sections,
         missing=[section for section in everything if not section.records],
+        cut_short=[row for section in everything for row in section.cut_short],
         claims=judge_claims(everything),
         speaks=SPEAKS,
         headlines=[section.headline for section in sections if section.headline],

@@ -7,12 +7,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from mixpul.paper.names import ETHN, MIXPUL, SHARE_LABELED, TOLD
+from mixpul.paper.names import EPOCHS, ETHN, MIXPUL, SHARE_LABELED, SUBSET, TOLD
 from mixpul.paper.results.numbers import (
     MEASURES,
     find_best_methods,
     find_losses,
     find_published,
+    is_shortened,
     keep_newest,
     lacks_data,
     list_settings,
@@ -70,6 +71,19 @@ class Overall(NamedTuple):
     seconds: str  # of a fit, median
 
 
+class CutShort(NamedTuple):
+    """A trial on some rows or for some epochs only: it shows the path, not the number."""
+
+    target: str
+    method: str
+    setting: str
+    rows: str
+    epochs: str
+    measure: str
+    number: str
+    seconds: str
+
+
 class Section:
     """One table or figure of the paper, ready to be written down."""
 
@@ -77,7 +91,9 @@ class Section:
         self.target, self.measure = target, MEASURES[target.measure]
         self.records = keep_newest(records)
         self.failures = [record for record in records if has_failed(record)]
-        self.n_set_aside = len(records) - len(self.records) - len(self.failures)
+        self.shortened = [r for r in records if is_shortened(r) and not has_failed(r)]
+        n_known = len(self.records) + len(self.failures) + len(self.shortened)
+        self.n_set_aside = len(records) - n_known
         self.cells = summarise(self.records, target)
         self.told = {r["method"] for r in self.records if r["recipe"].endswith(TOLD)}
         self.values = put_in_order(
@@ -99,6 +115,26 @@ class Section:
         run = {dataset for dataset, _, _ in self.cells}
         missing = [dataset for dataset in self.target.all_datasets if dataset not in run]
         return {dataset: self._explain_missing(dataset) for dataset in missing}
+
+    @property
+    def cut_short(self) -> list[CutShort]:
+        """Trials that no table counts."""
+        rows = []
+        for record in self.shortened:
+            settings = record["settings"]
+            rows.append(
+                CutShort(
+                    self.target.name,
+                    record["method"],
+                    describe_setting(self.target, settings[self.target.setting]),
+                    f"{settings[SUBSET]:,}" if SUBSET in settings else "all",
+                    f"{settings[EPOCHS]:,}" if EPOCHS in settings else "all",
+                    self.measure.name,
+                    self.measure.text(record[self.target.measure]),
+                    _write_seconds(record["seconds"]),
+                )
+            )
+        return rows
 
     @property
     def overall(self) -> list[Overall]:
