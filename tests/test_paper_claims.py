@@ -205,6 +205,24 @@ def test_without_results_every_claim_is_not_run():
     assert not any(claim.shown for claim in claims.values())
 
 
+def test_trials_cut_short_are_shown_and_decide_nothing():
+    settings = {"n_positive": 500, "subset": 2000, "epochs": 3}
+    short = [
+        record
+        for method, scores in (("MixPUL as published", [0.30, 0.31]), ("nnPU", [0.40, 0.41]))
+        for record in runs("cifar10", "cifar10", method, scores, 500, settings=settings)
+    ]
+    # Cut short in another way: nothing to compare with.
+    other = runs("cifar10", "cifar10", "uPU", [0.2], 500, settings=settings | {"epochs": 1})
+    claim = judge(*short, *other)["MixPUL errs less than nnPU on CIFAR-10", "published settings"]
+    assert claim.verdict == "not run"
+    (only,) = claim.shown
+    assert (only.numbers, only.amount) == (
+        "MixPUL 30.50 %, nnPU 40.50 %: −10.00 ± 0.00",
+        "cifar10, cut short, 2 runs",
+    )
+
+
 def test_comparable_is_good_enough_where_no_prior_is_needed():
     def told(mixpul, rival):
         return judge(

@@ -43,6 +43,7 @@ from mixpul.paper.results.evidence import (
     compare_methods,
     compare_reductions,
     compare_runs,
+    compare_shortened,
     compare_values,
     find_arrival,
     find_rise,
@@ -339,7 +340,9 @@ def _judge_errors_on_images(sections: Sections) -> list[Claim]:
                     sections[target], method, rival, names=(MIXPUL, rival), decides=rival == NNPU
                 )
                 for rival in (NNPU, UPU)
-            ],
+            ]
+            # All of the published settings takes a GPU.
+            + [compare_shortened(sections[target], method, NNPU, (MIXPUL, NNPU))],
             target,
         )
         for settings, method, target in (

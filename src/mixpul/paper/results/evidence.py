@@ -17,6 +17,7 @@ __all__ = [
     "compare_methods",
     "compare_reductions",
     "compare_runs",
+    "compare_shortened",
     "compare_values",
     "find_arrival",
     "find_rise",
@@ -184,6 +185,22 @@ def compare_runs(
             pairs[dataset] = [read(ours[seed], others[seed]) for seed in seeds]
     measure = _TRAINING if is_time else MEASURES[ERROR]
     return Evidence(*names, pairs, measure, decides=decides)
+
+
+def compare_shortened(
+    section: Section, first: str, second: str, names: tuple[str, str]
+) -> Evidence:
+    """Compare two methods in trials that were cut short alike; this decides nothing."""
+    scores: dict[str, dict[tuple, float]] = {first: {}, second: {}}
+    for record in section.shortened:
+        if record["method"] in scores:
+            key = (record["dataset"], record["seed"], *sorted(record["settings"].items()))
+            scores[record["method"]][key] = record[section.target.measure]
+    pairs: dict[str, list[tuple[float, float]]] = {}
+    for key in sorted(scores[first].keys() & scores[second].keys(), key=str):
+        both = (scores[first][key], scores[second][key])
+        pairs.setdefault(f"{key[0]}, cut short", []).append(both)
+    return Evidence(*names, pairs, section.measure, decides=False)
 
 
 def compare_reductions(
