@@ -41,7 +41,6 @@ from mixpul.methods.neural.settings import (
     draws_by_itself,
     join_folds,
     learn_features,
-    learn_whitening,
     list_weighed,
     make_average,
     own_randomness,
@@ -214,7 +213,6 @@ class NeuralPUClassifier(PUClassifier):
                 for is_seen in seen
             ]
             learn_features(members, rows, len(is_positive), random)
-            learn_whitening(members, rows, len(is_positive), random)
             objectives = [self._make_objective(member) for member in members]
             average, checkpoint = self._train_members(objectives, X, is_positive)
             nets = self._average_members(objectives, average)

@@ -29,7 +29,6 @@ __all__ = [
     "draws_by_itself",
     "join_folds",
     "learn_features",
-    "learn_whitening",
     "list_weighed",
     "make_average",
     "own_randomness",
@@ -96,6 +95,14 @@ def own_randomness(
 def learn_features(
     members: Sequence[Member], rows: Rows, n_rows: int, random: np.random.Generator
 ) -> None:
+    """Let networks learn what they learn without labels: kernel features, whitening layers."""
+    _share_kernel(members, rows, n_rows, random)
+    _learn_whitening(members, rows, n_rows, random)
+
+
+def _share_kernel(
+    members: Sequence[Member], rows: Rows, n_rows: int, random: np.random.Generator
+) -> None:
     """Let members with kernel features share them, and train on them instead of rows."""
     own = [(member, member.net) for member in members if isinstance(member.net, KernelNet)]
     if not own:
@@ -108,10 +115,10 @@ def learn_features(
         member.features, member.net, member.batches.rows = features, net.top, feature_rows
 
 
-def learn_whitening(
+def _learn_whitening(
     members: Sequence[Member], rows: Rows, n_rows: int, random: np.random.Generator
 ) -> None:
-    """Let whitening layers learn from some of the images, without labels; all learn the same."""
+    """Let whitening layers learn from some of the images; all learn the same."""
     layers = [m for member in members for m in member.net.modules() if isinstance(m, Whitening)]
     if not layers:
         return
