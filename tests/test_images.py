@@ -188,8 +188,28 @@ def test_whitened_patches_have_no_correlation():
 
 def test_whitening_takes_pictures_of_one_colour():
     layer = Whitening(3)
+    before = layer.filters.clone()
     layer.learn(torch.ones(20, 3, 16, 16))
-    assert torch.isfinite(layer.filters).all()
+    assert torch.equal(layer.filters, before)
+
+
+def test_no_filter_is_blind_on_grey_pictures():
+    images = torch.randn(200, 1, 16, 16, generator=generator()).expand(-1, 3, -1, -1)
+    layer = Whitening(3)
+    layer.learn(images)
+    seen = nn.functional.conv2d(images, layer.filters, stride=4)
+    # Three equal channels have 16 directions, so that 8 of them come twice.
+    assert seen.var((0, 2, 3)).min() > 0.5
+    assert torch.equal(layer.filters[:8], layer.filters[16:24])
+
+
+def test_weights_stay_small_on_grey_pictures():
+    random = np.random.default_rng(0)
+    X = np.repeat(random.integers(0, 120, (60, 1, 16, 16), dtype=np.uint8), 3, axis=1)
+    X[::3, :, :8] += 100
+    settings = QUICK | {"n_epochs": 4, "learning_rate": 0.04}
+    model = MixPULClassifier(**settings, random_state=0).fit(X, np.arange(60) % 6 == 0)
+    assert max(float(p.abs().max()) for p in model.net_.parameters()) < 10
 
 
 def test_convolutions_start_as_the_identity():

@@ -14,7 +14,7 @@ __all__ = ["AllConv13", "PlainConv", "SmallConv", "Whitening"]
 PATCH, STRIDE = 4, 2  # of the whitening layer
 # Of the variance of a pixel: directions that hardly occur would be blown up to noise.
 LEAST_VARIANCE = 1e-2
-TINY = 1e-12  # for images of one colour
+NO_VARIANCE = 1e-4
 
 
 class AllConv13(nn.Module):
@@ -80,11 +80,16 @@ class Whitening(nn.Module):
         rows = patches.permute(0, 2, 3, 1, 4, 5).reshape(-1, self.filters[0].numel())
         # In double precision: neighbours are so alike that variances span orders of magnitude.
         values, vectors = torch.linalg.eigh(torch.cov(rows.double().T))
-        least = max(float(LEAST_VARIANCE * values.mean()), TINY)
+        mean = float(values.mean())
+        n_live = int((values > NO_VARIANCE * mean).sum())
+        if not n_live:  # images of one colour
+            return
         # The largest come last.
-        directions = (vectors / (values.clamp(min=0) + least).sqrt()).T.flip(0)
-        n_directions = len(self.filters) // 2
-        self.filters.copy_(self._as_filters(directions[:n_directions], images.shape[1]))
+        directions = (vectors / (values + LEAST_VARIANCE * mean).sqrt()).T.flip(0)[:n_live]
+        # Grey images have fewer directions than colours. A filter that sees nothing would do harm:
+        # batch norm after it divides by nothing, and weights grow without end. So some come twice.
+        directions = directions[torch.arange(len(self.filters) // 2) % n_live]
+        self.filters.copy_(self._as_filters(directions, images.shape[1]))
 
     @staticmethod
     def _as_filters(directions: Tensor, n_channels: int) -> Tensor:
