@@ -228,6 +228,8 @@ def test_shortened_trials_have_a_table_of_their_own(tmp_path):
     assert "not counted" not in text
     page = report.render_paper_page(tmp_path)
     assert page.count('id="cut-short"') == 1
+    only_short = report.sections.Section(UCI, [short])
+    assert only_short.why_empty == "only trials that were cut short"
     (tmp_path / "whole").mkdir()
     whole = write(tmp_path / "whole", [one])
     assert "Cut short" not in report.render_paper_markdown(whole)

@@ -125,7 +125,7 @@ class Section:
             rows.append(
                 CutShort(
                     self.target.name,
-                    record["method"],
+                    record["method"] + (" †" if record["recipe"].endswith(TOLD) else ""),
                     describe_setting(self.target, settings[self.target.setting]),
                     f"{settings[SUBSET]:,}" if SUBSET in settings else "all",
                     f"{settings[EPOCHS]:,}" if EPOCHS in settings else "all",
@@ -174,7 +174,7 @@ class Section:
     def why_empty(self) -> str:
         """Why there are no results."""
         if not self.failures:
-            return "no results yet"
+            return "only trials that were cut short" if self.shortened else "no results yet"
         return "data not available" if all(map(lacks_data, self.failures)) else "every trial failed"
 
     @property
