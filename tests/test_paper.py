@@ -19,6 +19,7 @@ from mixpul.paper.methods import METHODS, METHODS_OF_IMAGES
 from mixpul.paper.names import CIFAR10_CPU, ETHN
 from mixpul.paper.perform import perform, split_data
 from mixpul.paper.published import Published
+from mixpul.paper.results.numbers import is_shortened
 from mixpul.paper.runs import has_failed, plan, read_results, run
 from mixpul.paper.targets import EXTRA_SETS, TARGETS
 
@@ -139,7 +140,8 @@ class TestTrials:
     def test_the_committed_results_are_those_of_these_trials(self):
         """A changed name, recipe or id would leave thousands of finished trials behind."""
         run = {(r["target"], r["dataset"], r["method"]) for name in TARGETS
-               for r in read_results(RESULTS, name) if not has_failed(r)}  # fmt: skip
+               for r in read_results(RESULTS, name)
+               if not has_failed(r) and not is_shortened(r)}  # fmt: skip
         trials = trials_of("all", runs=1, preset="cpu")
         assert run <= {(t.target, t.dataset, t.method) for t in trials}
         left = {(t.target, t.dataset, t.method) for t in plan(trials, RESULTS).left}
