@@ -652,6 +652,14 @@ def test_single_precision_is_encoded_as_double_precision_is():
     np.testing.assert_allclose(single, double, atol=3e-6)
 
 
+def test_a_spread_of_zero_in_a_plan_is_no_division_by_zero():
+    table = make_single_columns()[["heavy"]]
+    model = TableInput().fit(table)
+    model.plan_[0]["bend"][1] = 0.0  # as a file may say that was tampered with
+    with np.errstate(all="ignore"):
+        assert model.transform(table).shape == (len(table), 1)
+
+
 def test_encoding_leaves_the_table_as_it_is():
     for dtype in (np.float32, np.float64):
         table = make_single_columns().astype(dtype)

@@ -167,9 +167,10 @@ def _fits_single(plan: Plan) -> bool:
     if plan["only_mark"]:
         return True
     centre, spread = plan["bend"] or (0.0, 1.0)
-    sizes = [abs(plan["low"]), abs(plan["high"]), spread, 1 / spread, plan["scale"]]
     is_near = abs(centre) <= FAR * spread and abs(plan["mean"]) <= FAR * plan["scale"]
-    return is_near and max(*sizes, 1 / plan["scale"]) < LARGEST_SINGLE
+    smallest = min(spread, plan["scale"])  # not above 0 only in a file that was tampered with
+    largest = max(abs(plan["low"]), abs(plan["high"]), spread, plan["scale"])
+    return is_near and smallest > 1 / LARGEST_SINGLE and largest < LARGEST_SINGLE
 
 
 def _standardise_single(plan: Plan, values: NDArray[np.float32], out: NDArray[np.float32]) -> None:
