@@ -167,6 +167,24 @@ def test_a_run_goes_on_with_the_parts_that_are_missing(model, lake, tmp_path, mo
     assert (again["parts"], again["skipped"]) == (3, 0)
 
 
+def test_a_part_of_the_same_size_and_date_is_known_by_its_content(model, tmp_path):
+    lake = tmp_path / "lake"
+    lake.mkdir()
+    for k in range(2):
+        made_rows(50, first=50 * k, seed=k).to_csv(lake / f"{k}.csv", index=False)
+    words = ["predict", model, lake, "-o", f"{tmp_path / 'scores'}/", "--json"]
+    assert run(*words).code == 0
+    part = lake / "1.csv"
+    before, content = part.stat(), part.read_bytes()
+    place = content.rindex(b".") + 1
+    digit = b"1" if content[place : place + 1] != b"1" else b"2"
+    part.write_bytes(content[:place] + digit + content[place + 1 :])
+    os.utime(part, ns=(before.st_atime_ns, before.st_mtime_ns))
+    assert part.stat().st_size == before.st_size
+    again = json.loads(run(*words, "--resume").out)
+    assert (again["parts"], again["skipped"]) == (1, 1)
+
+
 def test_a_log_that_ends_anywhere_loses_at_most_its_last_line(tmp_path):
     log, done = tmp_path / _parts.LOG, []
     for k in range(3):

@@ -26,10 +26,10 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from mixpul import MixPULClassifier, datasets, load, save
 from mixpul.tables import (
     TableInput,
+    _reading,
     leaks,
     read_table,
     score_stream,
-    scoring,
     split_label,
     stream_table,
     write_table,
@@ -652,6 +652,34 @@ def test_single_precision_is_encoded_as_double_precision_is():
     np.testing.assert_allclose(single, double, atol=3e-6)
 
 
+@pytest.mark.parametrize("kind", ["float", "double", "int32", "int64", "uint8"])
+@pytest.mark.parametrize("has_gaps", [False, True])
+def test_numbers_of_a_record_batch_are_encoded_as_those_of_a_frame(kind, has_gaps):
+    rng = np.random.default_rng(0)
+    cells = [int(x) for x in np.exp(rng.normal(3, 0.7, 500)).clip(0, 255)]
+    gaps = [None if has_gaps and k % 7 == 0 else cell for k, cell in enumerate(cells)]
+    batch = pa.record_batch({"a": pa.array(gaps, kind), "b": pa.array(cells, kind)})
+    frame = batch.to_pandas()
+    model = TableInput().fit(frame)
+    assert model.get_feature_names_out().tolist() == ["a", *["a=(missing)"] * has_gaps, "b"]
+    np.testing.assert_array_equal(model.transform(batch), model.transform(frame))
+    # Without the gaps that are marked, in another order and with a column more.
+    full = pa.record_batch({"b": batch["b"], "c": pa.array(["x"] * 500), "a": batch["b"]})
+    np.testing.assert_array_equal(model.transform(full), model.transform(full.to_pandas()))
+
+
+def test_record_batches_need_the_columns_of_the_fit_once():
+    batch = pa.record_batch({"a": [1.0, 2.0, 4.0], "b": [3.0, 1.0, 2.0]})
+    model = TableInput().fit(batch.to_pandas())
+    with pytest.raises(ValueError, match="'b'"):
+        model.transform(batch.select(["a"]))
+    twice = pa.RecordBatch.from_arrays([batch["a"], batch["b"], batch["b"]], names=["a", "b", "b"])
+    with pytest.raises(ValueError, match="'b'"):
+        model.transform(twice)
+    with pytest.raises(ValueError, match="0 sample"):
+        model.transform(batch.slice(0, 0))
+
+
 def test_a_spread_of_zero_in_a_plan_is_no_division_by_zero():
     table = make_single_columns()[["heavy"]]
     model = TableInput().fit(table)
@@ -1108,7 +1136,7 @@ def test_types_are_the_same_for_a_file_that_looks_different_at_first(fitted, tab
 
 @pytest.mark.parametrize("n_workers", [1, 3])
 def test_uneven_batches_give_even_scores_in_order(fitted, table, monkeypatch, n_workers):
-    monkeypatch.setattr(scoring, "ROWS_PER_BATCH", 64)
+    monkeypatch.setattr(_reading, "ROWS_PER_BATCH", 64)
     sizes = np.array([1, 0, 63, 64, 65, 130, 77])
     ends = sizes.cumsum()
     whole = pa.Table.from_pandas(table).combine_chunks().to_batches()[0]

@@ -13,10 +13,11 @@ from typing import Any, NamedTuple, TypeAlias
 import typer
 
 from mixpul._util.errors import EmptyTable
-from mixpul.cli._inputs import digest_table, join_digests
+from mixpul.cli._inputs import compute_checksum, digest_table
 from mixpul.cli._messages import choose_verbosity, note, print_json, speak_warnings
 from mixpul.cli._outputs import explain_full_disk
 from mixpul.cli._scoring import Scorer
+from mixpul.persistence.samples import find_sample
 from mixpul.tables import write_table
 from mixpul.tables.formats import WRITTEN, split_place
 from mixpul.tables.opening import find_file_system, is_remote
@@ -123,7 +124,7 @@ def score_parts(
                 note(f"{name}{outcome}")
             advance({})
     found = [done[task.output] for task in tasks if task.output in done]
-    _warn_of_known_table(found, failed, scorer.info)
+    _warn_of_known_table(table, found, failed, scorer.info)
     _report(found, n_skipped, failed, scorer)
 
 
@@ -180,15 +181,15 @@ def _score_part(scorer: Scorer, task: PartTask, file: Path, checksum: str) -> Do
             yield scorer.make_empty()
 
     # Beside the scores, while the file is in memory: it would be read a second time after them.
-    with ThreadPoolExecutor(1, "digest") as beside:
-        digest = beside.submit(digest_table, task.place)
+    with ThreadPoolExecutor(1, "checksum") as beside:
+        checked = beside.submit(compute_checksum, task.place)
         with explain_full_disk(repr(str(file)), MAKE_ROOM):
             write_table(count(), file)
     return Done(
         output=task.output,
         input=task.part.name,
         input_size=_measure(task.place),
-        fingerprint=str(digest.result()),
+        fingerprint=checked.result(),
         model=checksum,
         settings=_describe_settings(scorer),
         output_size=file.stat().st_size,
@@ -217,7 +218,7 @@ def _is_there(known: Done, part: Part, out: Path, scorer: Scorer, checksum: str)
 
 def _has_same_input(known: Done, place: str) -> bool:
     # The size first: another one saves reading the file.
-    return known.input_size == _measure(place) and known.fingerprint == digest_table(place)
+    return known.input_size == _measure(place) and known.fingerprint == compute_checksum(place)
 
 
 def _measure(name: str) -> int:
@@ -266,10 +267,14 @@ def _append(path: Path, done: Done) -> None:
 
 
 def _warn_of_known_table(
-    found: Sequence[Done], failed: Mapping[str, str], info: Mapping[str, Any]
+    table: Any, found: Sequence[Done], failed: Mapping[str, str], info: Mapping[str, Any]
 ) -> None:
-    fingerprint = join_digests([one.fingerprint for one in found])
-    if not failed and info.get("fingerprint") == fingerprint:
+    """Say it if the model was fitted on the table."""
+    n_rows = (find_sample(info) or info.get("assessment", {})).get("rows")
+    # A fingerprint takes as long as to read the table, and other numbers of rows tell as much.
+    if failed or n_rows not in (None, sum(one.rows for one in found)):
+        return
+    if info.get("fingerprint") and info["fingerprint"] == digest_table(table):
         note(
             "warning: The model was fitted on this very table, so these scores flatter it; "
             "--out-of-fold writes the honest ones into one file."

@@ -1,8 +1,6 @@
 """A model as a table is scored with it: which id is kept, which threshold, how files are read."""
 
-import warnings
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -123,8 +121,7 @@ class Scorer:
         if of_fit is None or is_stream(str(table)):  # which cannot be looked at twice
             return []
         try:
-            with _look_first():
-                next(stream_table(table, kinds={of_fit: "any"}, **self.style))
+            next(stream_table(table, kinds={of_fit: "any"}, **self.style))
         except MissingColumn:
             return []
         return [of_fit]
@@ -136,15 +133,6 @@ class Scorer:
         if is_stream(str(table)):
             has_types = WRITTEN.get(split_suffixes(self.outputs.out)[0], "CSV") != "CSV"
             return cast_ids(batches, keep[0], None) if has_types else batches
-        with _look_first():
-            ids = stream_table(table, kinds={keep[0]: "any"}, **self.style)
-            wanted = find_id_type(batch.column(0) for batch in ids)
+        ids = stream_table(table, kinds={keep[0]: "any"}, **self.style)
+        wanted = find_id_type(batch.column(0) for batch in ids)
         return cast_ids(batches, keep[0], wanted)
-
-
-@contextmanager
-def _look_first() -> Iterator[None]:
-    """Keep warnings back that come again when the table is read to its end."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", UserWarning)
-        yield

@@ -48,8 +48,9 @@ MOST_EXCHANGED = 0.5
 ALPHA = 0.3
 # Enough to compare two rankings.
 MOST_COMPARED = 20_000
-# Wide products run at the full rate of the processor, and still fit into its cache.
-ROWS_PER_BLOCK = 2048
+# Wide products run at the full rate of the processor, and still fit into its cache; with less in
+# a call, threads wait for each other at Python's lock.
+ROWS_PER_BLOCK = 4096
 # Times the scale: how far from zero a centre may be to be folded into the first layer.
 FAR = 16.0
 

@@ -1,7 +1,7 @@
 """From a data frame to the float32 rows that networks take."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from numbers import Integral
 from typing import Any, Self
 
@@ -23,7 +23,7 @@ from mixpul.tables._kinds import (
 )
 from mixpul.tables._reading import ROWS_PER_BATCH
 from mixpul.tables._recognising import Found, insist, settle_orders
-from mixpul.tables.frames import as_frame
+from mixpul.tables.frames import as_frame, take_numbers
 from mixpul.tables.names import as_texts, check_present, check_unique
 from mixpul.tables.plans import FILLERS, make_plan, shares_words
 
@@ -209,10 +209,36 @@ class TableInput(TransformerMixin, BaseEstimator):
         ndarray of shape (n_samples, n_features)
             In memory row by row, or column by column if there are few rows.
         """
+        columns, n_rows = self._take_columns(X)
+        n_features = sum(len(plan["endings"]) for plan in self.plan_)
+        # Zeros, because text writes only its ones. A batch is filled column by column, which is
+        # quicker; of a whole table there would be two copies for a while.
+        out = (
+            np.zeros((n_features, n_rows), dtype=np.float32).T
+            if n_rows <= ROWS_PER_BATCH
+            else np.zeros((n_rows, n_features), dtype=np.float32)
+        )
+        start = 0
+        for plan, column in zip(self.plan_, columns, strict=True):
+            stop = start + len(plan["endings"])
+            FILLERS[plan["kind"]](plan, column, out[:, start:stop])
+            start = stop
+        return out
+
+    def _take_columns(self, X: Any) -> tuple[list[Any], int]:
+        """Return the used columns in their order, plain numbers as arrays, and the number of rows.
+
+        Numbers of a record batch stay where they are: a data frame of them takes longer than to
+        standardise them.
+        """
         check_is_fitted(self)
+        by_name = hasattr(self, "feature_names_in_") and not isinstance(X, np.ndarray | list)
+        numbers = take_numbers(X) if by_name else {}
+        if all(_is_plain(plan) and plan["column"] in numbers for plan in self.plan_):
+            check_unique(X.schema.names, "X")
+            return [numbers[plan["column"]] for plan in self.plan_], X.num_rows
         frame = as_frame(X)
         names = as_texts(frame.columns)
-        by_name = hasattr(self, "feature_names_in_") and not isinstance(X, np.ndarray | list)
         if by_name:
             check_unique(names, "X")
             check_present(self.kinds_, names, "X")
@@ -222,24 +248,17 @@ class TableInput(TransformerMixin, BaseEstimator):
                 "features as input."
             )
         places = {name: j for j, name in enumerate(names)}
-        n_features = sum(len(plan["endings"]) for plan in self.plan_)
-        # Zeros, because text writes only its ones. A batch is filled column by column, which is
-        # quicker; of a whole table there would be two copies for a while.
-        by_column = len(frame) <= ROWS_PER_BATCH
-        out = (
-            np.zeros((n_features, len(frame)), dtype=np.float32).T
-            if by_column
-            else np.zeros((len(frame), n_features), dtype=np.float32)
-        )
-        start = 0
         # All at once: to ask for them by place, one by one, takes longer than to read them.
-        columns = [column for _, column in frame.items()]
-        for plan in self.plan_:
-            stop = start + len(plan["endings"])
-            column = columns[places[plan["column"]] if by_name else plan["place"]]
-            FILLERS[plan["kind"]](plan, column, out[:, start:stop])
-            start = stop
-        return out
+        every = [column for _, column in frame.items()]
+        columns = [every[places[p["column"]] if by_name else p["place"]] for p in self.plan_]
+        for number, (plan, column) in enumerate(zip(self.plan_, columns, strict=True)):
+            if (
+                _is_plain(plan)
+                and isinstance(column.dtype, np.dtype)
+                and column.dtype.kind in "iuf"
+            ):
+                columns[number] = column.to_numpy()
+        return columns, len(frame)
 
     def get_feature_names_out(self, input_features: Any = None) -> NDArray:
         """Return the names of the columns that `transform` returns."""
@@ -374,6 +393,11 @@ def _insist(asked: str, name: str, column: Any, found: Found, order: str | None)
         f"{asked}=: no cell of column {name!r} can be read as {what} ({came}); leave it out of "
         f"{asked} (--{asked})."
     )
+
+
+def _is_plain(plan: Mapping[str, Any]) -> bool:
+    """Whether a plan takes numbers as they are."""
+    return plan["kind"] == "number" and "style" not in plan
 
 
 def _is_unique(content: Content, n_rows: int) -> bool:

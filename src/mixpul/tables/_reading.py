@@ -20,15 +20,33 @@ from mixpul.tables._json_lines import read_json_lines
 from mixpul.tables.formats import find_format, split_place
 from mixpul.tables.frames import from_arrow, import_tables, use_plain_types
 from mixpul.tables.names import check_present, choose_columns
-from mixpul.tables.opening import open_bytes, show_name
+from mixpul.tables.opening import open_for_arrow, show_name
 from mixpul.tables.parts import Part, find_partition_types, find_parts
 
-__all__ = ["ROWS_PER_BATCH", "TYPED", "read_table", "stream_raw", "stream_table"]
+__all__ = [
+    "ROWS_PER_BATCH",
+    "TYPED",
+    "choose_batch_rows",
+    "read_table",
+    "stream_raw",
+    "stream_table",
+]
 
-# A multiple of the rows that a classifier scores in one pass: `scoring` relies on it.
-ROWS_PER_BATCH = 65_536
+# At most. Threads that score small batches wait for each other at Python's lock.
+ROWS_PER_BATCH = 131_072
+# Several batches are in memory at a time, so those of wide tables have fewer rows.
+CELLS_PER_BATCH, LEAST_ROWS = 2**22, 16_384
 # Formats whose files say the types of their columns.
 TYPED = ("Parquet", "Feather", "DuckDB")
+
+
+def choose_batch_rows(n_columns: int) -> int:
+    """Return how many rows of so many columns are a batch.
+
+    A multiple of the rows that a classifier scores in one pass: `scoring` relies on it.
+    """
+    of_cells = CELLS_PER_BATCH // max(n_columns, 1) // LEAST_ROWS * LEAST_ROWS
+    return min(ROWS_PER_BATCH, max(of_cells, LEAST_ROWS))
 
 
 def read_table(
@@ -277,9 +295,9 @@ def _stream_typed(
 ) -> Iterator[Any]:
     """Yield the record batches of a file with types, its columns as `kinds` orders them."""
     if form == "DuckDB":
-        yield from stream_duckdb(name, place, kinds, ROWS_PER_BATCH)
+        yield from stream_duckdb(name, place, kinds, choose_batch_rows(len(kinds or ()) or 64))
         return
-    with open_bytes(name) as file:
+    with open_for_arrow(name) as file:
         batches = (_stream_parquet if form == "Parquet" else _stream_feather)(file, name, kinds)
         for batch in batches:
             # What a damaged file says of its own lengths is not believed: native code would be.
@@ -293,7 +311,8 @@ def _stream_parquet(file: Any, name: str, kinds: Mapping[str, str] | None) -> It
     # Buffering ahead would hold the whole file in memory, and takes longer.
     with pq.ParquetFile(file, pre_buffer=False) as opened:
         columns = choose_columns(kinds, opened.schema_arrow.names, show_name(name))
-        for batch in opened.iter_batches(ROWS_PER_BATCH, columns=columns, use_threads=False):
+        n_rows = choose_batch_rows(len(columns))
+        for batch in opened.iter_batches(n_rows, columns=columns, use_threads=False):
             yield batch.select(columns)  # the file's order is kept by the reader
 
 
@@ -302,12 +321,13 @@ def _stream_feather(file: Any, name: str, kinds: Mapping[str, str] | None) -> It
 
     # Not a memory map: a file that changes while it is read would change what was checked.
     options = pa.ipc.IpcReadOptions(use_threads=False)
-    with pa.ipc.open_file(pa.PythonFile(file, mode="r"), options=options) as opened:
+    with pa.ipc.open_file(file, options=options) as opened:
         columns = choose_columns(kinds, opened.schema.names, show_name(name))
         for k in range(opened.num_record_batches):
             batch = opened.get_batch(k).select(columns)
-            for start in range(0, batch.num_rows, ROWS_PER_BATCH):
-                yield batch.slice(start, ROWS_PER_BATCH)
+            n_rows = choose_batch_rows(len(columns))
+            for start in range(0, batch.num_rows, n_rows):
+                yield batch.slice(start, n_rows)
 
 
 def _refuse_empty(name: str) -> NoReturn:

@@ -9,7 +9,7 @@ from mixpul._util.errors import TableError
 from mixpul._util.validation import list_values
 from mixpul.tables._dates import check_years
 
-__all__ = ["as_frame", "from_arrow", "import_tables", "use_plain_types"]
+__all__ = ["as_frame", "from_arrow", "import_tables", "take_numbers", "use_plain_types"]
 
 # Types that Arrow reads and hardly computes with, and those that hold the same.
 PLAIN_TYPES = {"string_view": "string", "binary_view": "binary", "halffloat": "float"}
@@ -117,6 +117,24 @@ def _name_column(table: Any, options: dict[str, Any], error: Exception) -> NoRet
                 "read; write it as text, numbers or dates."
             ) from error
     raise TableError(f"The table cannot be read: {' '.join(str(error).split())[:200]}") from error
+
+
+def take_numbers(X: Any) -> dict[str, Any]:
+    """Return the columns of numbers of a record batch as arrays, NaN where there is none.
+
+    Of what is not a record batch with rows, nothing.
+    """
+    pa = import_tables()
+    if not isinstance(X, pa.RecordBatch) or not X.num_rows:
+        return {}
+    pairs = zip(X.schema, X.columns, strict=True)
+    return {
+        field.name: column.to_numpy(zero_copy_only=False)
+        for field, column in pairs
+        if pa.types.is_integer(field.type)
+        or pa.types.is_float32(field.type)
+        or pa.types.is_float64(field.type)
+    }
 
 
 def as_frame(X: Any, least_rows: int = 1) -> Any:

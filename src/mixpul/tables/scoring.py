@@ -17,7 +17,7 @@ from scipy.special import expit
 
 from mixpul._util.files import open_whole
 from mixpul._util.spreadsheets import disarm_formula
-from mixpul.tables._reading import ROWS_PER_BATCH
+from mixpul.tables._reading import choose_batch_rows
 from mixpul.tables.formats import WRITTEN, find_delimiter, split_suffixes
 from mixpul.tables.frames import import_tables, use_plain_types
 from mixpul.tables.names import as_texts, check_present
@@ -99,7 +99,7 @@ def score_stream(
     # One thread per batch: for small matrices this is faster than all threads on one batch.
     with ThreadPoolExecutor(n_workers, "score", torch.set_num_threads, (1,)) as pool:
         try:
-            for batch in _make_even(batches, ROWS_PER_BATCH):
+            for batch in _make_even(batches):
                 check_present(keep, batch.schema.names, "The table")
                 waiting.append(pool.submit(score, batch))
                 if len(waiting) > AHEAD * n_workers:
@@ -134,8 +134,8 @@ def make_scored_batch(
     return pa.RecordBatch.from_arrays(list(columns.values()), names=list(columns))
 
 
-def _make_even(batches: Iterable[Any], n_rows: int) -> Iterator[Any]:
-    """Yield the same rows in batches of exactly `n_rows`, except for the last one.
+def _make_even(batches: Iterable[Any]) -> Iterator[Any]:
+    """Yield the same rows in batches of one size, except for the last one.
 
     A row's score may differ in the last bit with its place in a batch; in even batches, a multiple
     of the classifier's own passes, every row has the place it has in the whole table.
@@ -149,6 +149,7 @@ def _make_even(batches: Iterable[Any], n_rows: int) -> Iterator[Any]:
         if held and held[0].schema != batch.schema:
             yield _join(pa, held)
             held, n_held = [], 0
+        n_rows = choose_batch_rows(batch.num_columns)
         while batch.num_rows:
             piece = batch.slice(0, n_rows - n_held)
             batch = batch.slice(piece.num_rows)
