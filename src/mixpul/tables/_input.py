@@ -211,12 +211,14 @@ class TableInput(TransformerMixin, BaseEstimator):
         """
         columns, n_rows = self._take_columns(X)
         n_features = sum(len(plan["endings"]) for plan in self.plan_)
-        # Zeros, because text writes only its ones. A batch is filled column by column, which is
-        # quicker; of a whole table there would be two copies for a while.
+        # Zeros where there is text, which writes only its ones.
+        make = np.zeros if any(plan["kind"] == "text" for plan in self.plan_) else np.empty
+        # A batch is filled column by column, which is quicker; of a whole table there would be two
+        # copies for a while.
         out = (
-            np.zeros((n_features, n_rows), dtype=np.float32).T
+            make((n_features, n_rows), dtype=np.float32).T
             if n_rows <= ROWS_PER_BATCH
-            else np.zeros((n_rows, n_features), dtype=np.float32)
+            else make((n_rows, n_features), dtype=np.float32)
         )
         start = 0
         for plan, column in zip(self.plan_, columns, strict=True):
