@@ -17,6 +17,7 @@ import pyarrow as pa
 import pytest
 import torch
 from pyarrow import feather
+from pyarrow import parquet as pq
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 from sklearn.kernel_approximation import Nystroem
@@ -666,6 +667,19 @@ def test_numbers_of_a_record_batch_are_encoded_as_those_of_a_frame(kind, has_gap
     # Without the gaps that are marked, in another order and with a column more.
     full = pa.record_batch({"b": batch["b"], "c": pa.array(["x"] * 500), "a": batch["b"]})
     np.testing.assert_array_equal(model.transform(full), model.transform(full.to_pandas()))
+
+
+@pytest.mark.parametrize(("n_columns", "n_rows"), [(1, 131_072), (32, 131_072), (64, 65_536)])
+def test_batches_of_wide_tables_have_fewer_rows(n_columns, n_rows, tmp_path):
+    assert _reading.choose_batch_rows(n_columns) == n_rows
+    # Each row keeps its place in the passes of a classifier.
+    assert all(_reading.choose_batch_rows(n) % 4096 == 0 for n in range(1, 2000))
+    table = pa.table({f"x{j}": np.zeros(140_000, dtype=np.int8) for j in range(n_columns)})
+    for suffix, write in [("parquet", pq.write_table), ("feather", feather.write_feather)]:
+        write(table, tmp_path / f"t.{suffix}")
+        batches = list(stream_table(tmp_path / f"t.{suffix}"))
+        assert max(batch.num_rows for batch in batches) <= n_rows
+        assert sum(batch.num_rows for batch in batches) == 140_000
 
 
 def test_record_batches_need_the_columns_of_the_fit_once():
