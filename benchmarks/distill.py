@@ -32,7 +32,8 @@ from threadpoolctl import threadpool_limits
 
 from mixpul import AutoPUClassifier, BaggingPUClassifier, DistilledPUClassifier, load, save
 from mixpul._util.validation import write_recipe
-from mixpul.methods._student import N_STEPS, WIDTHS, distill_scores, score_by_student
+from mixpul.methods._distilling import distill_scores
+from mixpul.methods._student import N_STEPS, WIDTHS, score_by_student
 from mixpul.paper.perform import Split
 from mixpul.paper.runs import Record, Trial, has_failed, pack_results, read_results, run
 from suite import RESULTS, find_tables, load_table, split_table
@@ -44,6 +45,8 @@ DEFAULT = "default"
 STUDENTS: dict[str, dict[str, Any]] = {
     DEFAULT: {},
     "layers of 128 units": {"widths": (128, 128)},
+    "layers of 48 units": {"widths": (48, 48)},
+    "layers of 64 and 32 units": {"widths": (64, 32)},
     "twice the steps": {"n_steps": 2 * N_STEPS},
     "twice the steps, 150,000 rows": {"n_steps": 2 * N_STEPS, "n_made": 150_000},
 }

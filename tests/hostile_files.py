@@ -192,7 +192,9 @@ def read_parts(content, folder):
     """Return the tensors and the description of a good file."""
     path = Path(folder) / "parts"
     path.write_bytes(content)
-    return read_tensors(path, "mixpul")
+    arrays, description = read_tensors(path, "mixpul")
+    # Of torch, which also has types that no file may have.
+    return {name: torch.from_numpy(array) for name, array in arrays.items()}, description
 
 
 def join_parts(tensors, description):

@@ -1,6 +1,7 @@
 """One network that ranks rows as a slower classifier does."""
 
 import json
+from itertools import pairwise
 
 import numpy as np
 import pandas as pd
@@ -23,7 +24,8 @@ from mixpul._util.errors import MixpulError
 from mixpul.assess import assess
 from mixpul.cli import app
 from mixpul.deploy import make_card
-from mixpul.methods._student import make_rows, score_by_student
+from mixpul.methods._distilling import make_rows
+from mixpul.methods._student import ROWS_PER_BLOCK, score_by_student
 from mixpul.pages.texts import explain_agreement
 
 QUICK = ["trees", "logistic-0.1"]
@@ -57,6 +59,24 @@ def test_scores_are_those_of_the_network_worked_out_by_hand():
     # make the hidden units 2 and -2 + 1 + 1 = 0.
     rows = np.array([[5, np.e - 1]], dtype=np.float32)
     np.testing.assert_allclose(score_by_student(student, rows), [3 * 2 - 1], rtol=1e-6)
+
+
+@pytest.mark.parametrize("order", ["C", "F"])
+def test_scores_are_those_of_the_layers_one_after_the_other(order):
+    random = np.random.default_rng(0)
+    sizes = (5, 8, 3, 1)
+    student = {
+        "centre": random.normal(size=5),
+        "scale": random.uniform(0.5, 2, size=5),
+        "is_heavy": np.zeros(5, dtype=bool),
+    }
+    rows = np.asarray(random.normal(size=(ROWS_PER_BLOCK + 7, 5)), dtype=np.float32, order=order)
+    hidden = (rows - student["centre"]) / student["scale"]
+    for k, (n_in, n_out) in enumerate(pairwise(sizes)):
+        weight, bias = random.normal(size=(n_out, n_in)), random.normal(size=n_out)
+        student |= {f"weight{k}": weight.astype("f"), f"bias{k}": bias.astype("f")}
+        hidden = (np.maximum(hidden, 0) if k else hidden) @ weight.T + bias
+    np.testing.assert_allclose(score_by_student(student, rows), hidden[:, 0], atol=1e-5)
 
 
 def test_made_rows_take_their_columns_from_two_rows_or_lie_between_them():

@@ -21,11 +21,21 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 from torch import nn
 
-from mixpul import MixPULClassifier, NNPUClassifier, VPUClassifier, load, save
+from mixpul import (
+    BaggingPUClassifier,
+    LogisticPUClassifier,
+    MixPULClassifier,
+    NNPUClassifier,
+    VPUClassifier,
+    load,
+    save,
+)
+from mixpul._util.tensor_files import TYPES, read_tensors, write_tensors
 from mixpul.miners import RandomMiner
 from mixpul.persistence import FORMAT, checksum, describe
 from mixpul.priors import BBEPrior
 from mixpul.tables import TableInput
+from mixpul.training import use_threads
 
 
 def own_net(shape):
@@ -245,6 +255,66 @@ def test_predictions_come_back_to_the_bit_in_a_fresh_process(pu, quick, tmp_path
     assert child.stdout.splitlines() == names
 
 
+WITHOUT_TORCH = """
+import sys
+import numpy as np, pandas as pd
+from mixpul import load
+
+table = pd.read_parquet(sys.argv[1])
+for path in sys.argv[2:]:
+    scores = load(path).decision_function(table)
+    np.testing.assert_array_equal(scores, np.load(f"{path}.npy"), err_msg=path)
+    print("torch" in sys.modules)
+"""
+
+
+def test_models_without_networks_are_loaded_and_score_without_torch(table, quick, tmp_path):
+    """Its import takes longer than all the rest. The last model has a network, so it needs it."""
+    table, y = table
+    table.to_parquet(tmp_path / "table")
+    paths = []
+    for classifier in (LogisticPUClassifier(C=1.0), BaggingPUClassifier(n_estimators=5), quick()):
+        model = make_pipeline(TableInput(), classifier.set_params(random_state=0)).fit(table, y)
+        paths.append(tmp_path / f"{type(classifier).__name__}.mixpul")
+        save(model, paths[-1])
+        np.save(f"{paths[-1]}.npy", model.decision_function(table))
+    child = subprocess.run(
+        [sys.executable, "-c", WITHOUT_TORCH, tmp_path / "table", *paths],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert child.returncode == 0, child.stderr
+    assert child.stdout.split() == ["False", "False", "True"]
+
+
+def test_commands_that_score_tables_are_imported_without_torch():
+    names = ("_inputs", "_parts", "_scores", "_scoring")
+    program = f"import sys, {', '.join(f'mixpul.cli.{name}' for name in names)}"
+    child = subprocess.run(
+        [sys.executable, "-c", f"{program}; sys.exit('torch' in sys.modules)"], check=False
+    )
+    assert child.returncode == 0
+
+
+def test_networks_are_saved_and_loaded_on_one_thread(model, path, monkeypatch):
+    """More would start a pool, and a process that has one cannot be forked."""
+    seen = []
+    for name in ("state_dict", "load_state_dict"):
+        real = getattr(nn.Module, name)
+
+        def watch(self, *args, real=real, **kwargs):
+            seen.append(torch.get_num_threads())
+            return real(self, *args, **kwargs)
+
+        monkeypatch.setattr(nn.Module, name, watch)
+    with use_threads(2):
+        save(model, path)
+        load(path)
+        assert torch.get_num_threads() == 2
+    assert set(seen) == {1}
+
+
 def test_loading_leaves_the_random_state_alone(saved):
     before = torch.get_rng_state()
     load(saved)
@@ -262,7 +332,71 @@ def test_a_device_comes_back_by_name(pu, quick, path):
     assert load(path).device == "cpu"
 
 
+# -- tensors ----------------------------------------------------------------------------------
+
+
+def make_arrays():
+    """One array of each type, and some without numbers or without axes."""
+    arrays = {name: np.arange(6).reshape(2, 3).astype(kind) for name, kind in TYPES.items()}
+    more = {"none": np.empty((0, 3), dtype=np.float32), "mask": np.array(True), "n": np.array(3)}
+    return arrays | more
+
+
+def test_arrays_of_all_types_come_back(path):
+    arrays = make_arrays()
+    write_tensors(path, "key", arrays, {"a": 1})
+    found, description = read_tensors(path, "key")
+    assert description == {"a": 1}
+    assert found.keys() == arrays.keys()
+    for name, array in arrays.items():
+        assert_same(found[name], array)
+        assert found[name].shape == array.shape
+
+
+def test_the_checksum_is_that_of_versions_that_read_files_by_torch():
+    arrays = {
+        "mask": np.array([True, False]),
+        "weights": np.array([[1.5, -2.0]], dtype=np.float32),
+        "n": np.array(3),
+    }
+    expected = "f51130cd8c37a44b342889cb25723023db8084fed3fae14a486675a794bcc579"
+    assert checksum(arrays, {"class": "A"}) == expected
+    tensors = {name: torch.from_numpy(array) for name, array in arrays.items()}
+    assert checksum(tensors, {"class": "A"}) == expected
+
+
+def test_a_file_has_the_bytes_that_torch_would_write(path):
+    arrays = make_arrays()
+    write_tensors(path, "key", arrays, {})
+    text = json.dumps({"sha256": checksum(arrays, {})})
+    tensors = {name: torch.from_numpy(array) for name, array in arrays.items()}
+    assert path.read_bytes() == to_bytes(tensors, {"key": text})
+
+
+def test_arrays_are_written_row_by_row_however_they_lie_in_memory(path):
+    array = np.arange(12.0).reshape(3, 4)
+    odd = {"turned": array.T, "every other": array[:, ::2], "backwards": array[::-1]}
+    write_tensors(path, "key", odd, {})
+    found, _ = read_tensors(path, "key")
+    for name, expected in odd.items():
+        np.testing.assert_array_equal(found[name], expected)
+
+
+@pytest.mark.parametrize("kind", [np.uint16, np.complex64, ">f4", object])
+def test_arrays_of_other_types_are_not_written(path, kind):
+    with pytest.raises(TypeError, match=r"'a' is .* cannot be stored"):
+        write_tensors(path, "key", {"a": np.zeros(2, dtype=kind)}, {})
+    assert not path.exists()
+
+
 # -- networks of one's own ------------------------------------------------------------------
+
+
+def test_a_network_in_numbers_that_no_file_has_is_not_saved(model, path):
+    model.net_.to(torch.bfloat16)
+    with pytest.raises(TypeError, match=r"torch\.bfloat16, which cannot be stored; use float32"):
+        save(model, path)
+    assert not path.exists()
 
 
 def test_a_network_of_your_own_must_be_passed_again(pu, quick, path):

@@ -14,7 +14,7 @@ from scipy.special import expit
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from mixpul._util.arrays import has_repeats, order_by_row
+from mixpul._util.arrays import has_repeats, is_images, order_by_row
 from mixpul._util.errors import MixpulError
 from mixpul._util.learned import LEARNED, check_learned
 from mixpul._util.schema import Spec
@@ -31,7 +31,6 @@ from mixpul._util.validation import (
 from mixpul.metrics.calibration import learn_density_ratio, to_probabilities
 from mixpul.metrics.checks import check_prior_range
 from mixpul.metrics.importance import WithImportances
-from mixpul.training import is_images
 
 __all__ = ["HeldOut", "PUClassifier", "pick_shared"]
 
@@ -73,6 +72,8 @@ class PUClassifier(WithImportances, ClassifierMixin, BaseEstimator):
     _uses_weights = False
     # Whether `_scores` takes numbers that lie column by column in memory as they are.
     _scores_by_column = False
+    # Whether what is learned may be a network of torch, in `net_`.
+    _trains_nets = False
 
     threshold_: float
     # The mask of verified negatives, while a fit is under way; otherwise none of the rows is one.

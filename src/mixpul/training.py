@@ -15,6 +15,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
+from mixpul._util.arrays import IMAGES_PER_PASS, is_images
 from mixpul._util.errors import TrainingDiverged
 from mixpul._util.threads import renew_in_children
 from mixpul.augment import Augment
@@ -40,9 +41,7 @@ Rows = Callable[[Tensor], Tensor]
 # Out of a training that diverged.
 WAY_OUT = "Standardise the features or lower learning_rate."
 
-# Few enough that a convolution over images keeps within some hundred megabytes; rows of a table
-# are scored a quarter faster in larger pieces.
-IMAGES_PER_PASS = 512
+# Rows of a table are scored a quarter faster in larger pieces than images.
 ROWS_PER_PASS = 2048
 
 
@@ -244,11 +243,6 @@ def as_rows(X: Any, device: torch.device) -> Rows:
         # index_select copies whole rows; plain indexing is several times slower.
         return lambda indices: tensor.index_select(0, indices.to(device))
     return lambda indices: torch.from_numpy(X[indices.numpy()].toarray()).float().to(device)
-
-
-def is_images(X: Any) -> bool:
-    """Whether `X` is an array of images in bytes: uint8, (n, channels, height, width)."""
-    return isinstance(X, np.ndarray) and X.dtype == np.uint8 and X.ndim == 4
 
 
 is_pictures = is_images  # its former name

@@ -9,15 +9,19 @@ from scipy import sparse
 from sklearn.utils import gen_batches
 
 __all__ = [
+    "IMAGES_PER_PASS",
     "ROWS_PER_BLOCK",
     "dense_blocks",
     "dense_rows",
     "flatten_rows",
     "has_repeats",
+    "is_images",
     "order_by_row",
 ]
 
 ROWS_PER_BLOCK = 4096
+# Few enough that a convolution over images keeps within some hundred megabytes.
+IMAGES_PER_PASS = 512
 # As many as the cache of a processor holds.
 ROWS_IN_CACHE = 256
 # Enough to see whether rows repeat.
@@ -56,6 +60,11 @@ def has_repeats(X: Any) -> bool:
     some = X[np.linspace(0, n - 1, min(n, N_LOOKED_AT)).astype(int)]
     rows = some.toarray() if sparse.issparse(some) else some
     return len({row.tobytes() for row in rows}) < len(rows) / 2
+
+
+def is_images(X: Any) -> bool:
+    """Whether `X` is an array of images in bytes: uint8, (n, channels, height, width)."""
+    return isinstance(X, np.ndarray) and X.dtype == np.uint8 and X.ndim == 4
 
 
 def order_by_row(X: NDArray) -> NDArray:

@@ -1,19 +1,22 @@
 """Files of tensors and one description in JSON, as safetensors, with a checksum of everything.
 
 They are read here, byte by byte, not mapped: what was loaded stays as it is when the file changes,
-and nothing is allocated that the file has no bytes for.
+and nothing is allocated that the file has no bytes for. A tensor is an array of numpy here, so that
+files without networks are read and written without torch, which takes seconds to import;
+`_util.tensors` turns arrays into tensors of torch.
 """
 
 import hashlib
 import json
 import math
 import os
+from collections.abc import Mapping
 from pathlib import Path
 from typing import IO, Any
 
 import numpy as np
-import torch
-from safetensors.torch import save as to_bytes
+from numpy.typing import ArrayLike, NDArray
+from safetensors.numpy import save as to_bytes
 
 from mixpul._util.errors import DamagedFile
 from mixpul._util.files import write_whole
@@ -34,7 +37,7 @@ TYPES = {
     "F32": "<f4",
     "F64": "<f8",
 }
-WRITABLE = {str(torch.from_numpy(np.zeros(1, kind)).dtype) for kind in TYPES.values()}
+WRITABLE = {np.dtype(kind) for kind in TYPES.values()}
 # Limits of the safetensors format, and of what our files have.
 MOST_BYTES_OF_HEAD, MOST_TENSORS, MOST_DIMENSIONS, LARGEST_SIZE = 100_000_000, 100_000, 8, 2**40
 METADATA = "__metadata__"
@@ -75,21 +78,22 @@ class Head:
 def write_tensors(
     path: str | os.PathLike,
     key: str,
-    tensors: dict[str, torch.Tensor],
+    tensors: Mapping[str, NDArray],
     description: dict[str, Any],
 ) -> None:
     """Write tensors and a description, whole or not at all; `key` is its name in the metadata."""
     for name, tensor in tensors.items():
-        if str(tensor.dtype) not in WRITABLE:
-            raise TypeError(f"{name!r} is {tensor.dtype}, which cannot be stored; use float32.")
+        if tensor.dtype not in WRITABLE:
+            kind = _name_type(tensor.dtype)
+            raise TypeError(f"{name!r} is {kind}, which cannot be stored; use float32.")
     description = description | {"sha256": checksum(tensors, description)}
+    # Row by row: safetensors copies memory as it lies there.
+    rows = {name: np.asarray(tensor, order="C") for name, tensor in tensors.items()}
     # One entry of metadata: several come in random order, and equal contents would differ.
-    write_whole(path, to_bytes(tensors, {key: json.dumps(description)}))
+    write_whole(path, to_bytes(rows, {key: json.dumps(description)}))
 
 
-def read_tensors(
-    path: str | os.PathLike, key: str
-) -> tuple[dict[str, torch.Tensor], dict[str, Any]]:
+def read_tensors(path: str | os.PathLike, key: str) -> tuple[dict[str, NDArray], dict[str, Any]]:
     """Return tensors and the description, if all of it is as it was written."""
     try:
         with Path(path).open("rb") as file:
@@ -155,21 +159,27 @@ def _check_places(entries: dict[str, Any], n_bytes: int) -> None:
 
 def _make_tensor(
     content: bytearray, dtype: str, shape: list[int], start: int, stop: int
-) -> torch.Tensor:
+) -> NDArray:
     values = np.frombuffer(content, dtype=np.uint8)[start:stop]
     # Bytes other than 0 and 1 are no booleans; numpy would take them for some.
     if dtype == "BOOL" and (values > 1).any():
         raise DamagedFile("it has a mask that is neither true nor false.")
     # Copied: every tensor has memory of its own, aligned as in a new one.
-    return torch.from_numpy(values.view(TYPES[dtype]).reshape(shape).copy())
+    return values.view(TYPES[dtype]).reshape(shape).copy()
 
 
-def checksum(tensors: dict[str, torch.Tensor], description: dict[str, Any]) -> str:
+def checksum(tensors: Mapping[str, ArrayLike], description: dict[str, Any]) -> str:
     """Compute a hash that shows damage on the way; it is no protection against forgery."""
     # Sorted throughout: the order of keys is an accident of the writer.
     digest = hashlib.sha256(json.dumps(description, sort_keys=True).encode())
     for name in sorted(tensors):
-        kind = f"{name} {tensors[name].dtype} {tuple(tensors[name].shape)}"
+        tensor = np.asarray(tensors[name])
+        kind = f"{name} {_name_type(tensor.dtype)} {tensor.shape}"
         digest.update(kind.encode("utf-8", "surrogatepass"))
-        digest.update(tensors[name].contiguous().numpy().tobytes())
+        digest.update(tensor.tobytes())
     return digest.hexdigest()
+
+
+def _name_type(dtype: np.dtype) -> str:
+    """Name a type as torch does: files of all versions have these names in their checksums."""
+    return f"torch.{dtype}"

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 from sklearn.pipeline import Pipeline
 
+from mixpul._util.arrays import is_images
 from mixpul._util.errors import MixpulError
 from mixpul.assess.evidence import TableEvidence, gather_evidence
 from mixpul.assess.models import (
@@ -24,7 +25,6 @@ from mixpul.assess.top_rows import find_doubtful, list_rows, sort_unlabeled, wri
 from mixpul.base import PUClassifier
 from mixpul.images import ImageFeatures
 from mixpul.tables.frames import as_frame
-from mixpul.training import is_images
 
 __all__ = ["Rows", "check_rows", "prepare_rows"]
 

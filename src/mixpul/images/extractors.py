@@ -1,7 +1,8 @@
 """Networks that were trained on other images, and turn images into features.
 
 A network comes by name, with weights from a package of its own and a checksum that is written
-here, or as a module or a callable of the user's.
+here, or as a module or a callable of the user's. torch is imported where a network is at hand:
+whoever only asks for names and checksums does not wait for it.
 """
 
 import hashlib
@@ -12,18 +13,17 @@ from functools import cache
 from importlib.metadata import PackageNotFoundError
 from importlib.metadata import distribution as find_package
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
-import torch
 from joblib import cpu_count
 from numpy.typing import NDArray
-from torch import Tensor, nn
 
 from mixpul._names import EXTRACTORS
 from mixpul._util.errors import DamagedFile, MixpulError
-from mixpul.nets import EfficientNetLite0, merge_batch_norms
-from mixpul.training import use_threads
+
+if TYPE_CHECKING:
+    from torch import Tensor, nn
 
 __all__ = ["CHECKSUMS", "Extractor", "compute_features", "find_extractor", "is_installed"]
 
@@ -57,7 +57,7 @@ class Extractor(NamedTuple):
 
     name: str | None
     checksum: str | None
-    compute: Callable[[Tensor], Any]
+    compute: "Callable[[Tensor], Any]"
     layers: str = ""
 
     @property
@@ -83,9 +83,15 @@ def find_extractor(asked: Any) -> Extractor:
             f"An extractor is one of {', '.join(EXTRACTORS)}, a torch.nn.Module or a callable; got "
             f"{type(asked).__name__}."
         )
+    from torch import nn
+
+    from mixpul.training import use_threads
+
     checksum = None
     if isinstance(asked, nn.Module):
-        checksum = _hash_weights(asked)
+        # One thread of torch: a process that has loaded a model may be forked.
+        with use_threads(1):
+            checksum = _hash_weights(asked)
         asked = asked.eval()
     return Extractor(None, checksum, lambda pixels: asked(pixels.float() / 255))
 
@@ -115,6 +121,10 @@ def load_efficientnet_lite0() -> Extractor:
             f"The weights of {LITE0_PACKAGE!r} are not those that mixpul knows, so they are not "
             f"read; install version 0.1.0 of the package again."
         )
+    import torch
+
+    from mixpul.nets import EfficientNetLite0, merge_batch_norms
+
     state = torch.load(io.BytesIO(content), map_location="cpu", weights_only=True)
     net = EfficientNetLite0()
     net.load_state_dict(merge_batch_norms(state))
@@ -122,7 +132,7 @@ def load_efficientnet_lite0() -> Extractor:
     net = net.eval().requires_grad_(False)
     net.to(memory_format=torch.channels_last)  # type: ignore[call-overload]
 
-    def compute(pixels: Tensor) -> Tensor:
+    def compute(pixels: "Tensor") -> "Tensor":
         # As the weights were trained: TensorFlow's scaling of this family of networks.
         scaled = (pixels.float() - 127) / 128
         return net(scaled.contiguous(memory_format=torch.channels_last))
@@ -136,6 +146,8 @@ def compute_features(extractor: Extractor, pixels: NDArray[np.uint8]) -> NDArray
     Half precision is finer than what features tell, and takes half the space. It also hides the
     last bits, which may depend on the processor.
     """
+    from mixpul.training import use_threads
+
     starts = range(0, len(pixels), IMAGES_PER_STEP)
     # One thread for each step and as many steps at a time as there are cores: the same numbers
     # come out on any number of cores.
@@ -150,6 +162,8 @@ def compute_features(extractor: Extractor, pixels: NDArray[np.uint8]) -> NDArray
 
 
 def _compute_step(extractor: Extractor, pixels: NDArray[np.uint8]) -> NDArray[np.float16]:
+    import torch
+
     n = len(pixels)
     # Always of one size: with fewer images convolutions may add numbers up in another order.
     padded = np.zeros((IMAGES_PER_STEP, *pixels.shape[1:]), dtype=np.uint8)
@@ -176,7 +190,7 @@ def _compute_step(extractor: Extractor, pixels: NDArray[np.uint8]) -> NDArray[np
     return np.clip(found, -most, most).astype(np.float16)
 
 
-def _hash_weights(net: nn.Module) -> str:
+def _hash_weights(net: "nn.Module") -> str:
     digest = hashlib.sha256(f"{type(net).__module__}.{type(net).__qualname__}".encode())
     # The text of a module names its layers, and their settings that are no weights.
     digest.update(repr(net).encode())

@@ -10,10 +10,9 @@ import os
 from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
-import torch
 from numpy.typing import NDArray
 
 from mixpul._util.errors import DamagedFile
@@ -73,8 +72,7 @@ class FeatureStore:
         about = {"extractor": self.extractor, "size": self.size, "digests": list(digests)}
         named = hashlib.sha256(f"{self.extractor} {self.size} {' '.join(digests)}".encode())
         path = self.folder / f"{named.hexdigest()[:24]}{ENDING}"
-        tensors = {name: torch.from_numpy(own) for name, own in stored._asdict().items()}
-        write_tensors(path, KEY, tensors, about)
+        write_tensors(path, KEY, stored._asdict(), about)
         self._note(path, digests)
 
     def take(self, digests: Sequence[str]) -> Stored:
@@ -109,11 +107,10 @@ class FeatureStore:
 
     def _read(self, path: Path) -> tuple[list[str], Stored]:
         """Return a part; raise `DamagedFile` for one that is damaged, or another extractor's."""
-        tensors, about = read_tensors(path, KEY)
+        arrays, about = read_tensors(path, KEY)
         check_value(about, ABOUT)
         if (about["extractor"], about["size"]) != (self.extractor, self.size):
             raise DamagedFile(f"{path.name!r} is not of this extractor.")
-        arrays: dict[str, Any] = {name: tensor.numpy() for name, tensor in tensors.items()}
         sizes = {"n": len(about["digests"])}
         expected = {
             "features": Array("float", ("n", None)),

@@ -9,6 +9,7 @@ from tempfile import TemporaryDirectory
 
 import numpy as np
 
+from mixpul._util.arrays import IMAGES_PER_PASS
 from mixpul._util.errors import MixpulError
 from mixpul._util.progress import progress_bar
 from mixpul.images.extractors import Extractor, compute_features
@@ -24,7 +25,6 @@ from mixpul.images.reading import (
     name_file,
 )
 from mixpul.images.thumbnails import shrink_pixels
-from mixpul.training import IMAGES_PER_PASS
 
 __all__ = ["read_features"]
 

@@ -8,9 +8,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from mixpul._util.arrays import IMAGES_PER_PASS
 from mixpul._util.progress import progress_bar
 from mixpul.images.files import Reading, import_pillow, read_files
-from mixpul.training import IMAGES_PER_PASS
 
 __all__ = [
     "LEAST_SIZE",

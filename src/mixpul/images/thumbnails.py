@@ -7,7 +7,6 @@ from collections.abc import Iterable
 from pathlib import Path
 
 import numpy as np
-import torch
 from numpy.typing import NDArray
 
 from mixpul.images.files import import_pillow, read_files
@@ -44,6 +43,8 @@ def shrink_pixels(pixels: NDArray[np.uint8]) -> NDArray[np.uint8]:
     small = np.zeros(shape, dtype=np.uint8)
     if not pixels.size:  # they were not kept
         return small
+    import torch
+
     # In blocks, because in single precision pixels take four times their memory.
     for start in range(0, len(pixels), 512):
         block = torch.from_numpy(pixels[start : start + 512]).float()

@@ -12,7 +12,7 @@ from torch import Tensor, nn
 
 from mixpul._util.random import RandomStateLike, as_generator
 from mixpul._util.schema import Spec
-from mixpul._util.validation import HasMethods, Interval, StrOptions
+from mixpul._util.validation import Interval, StrOptions
 from mixpul.augment import AugmentSpec
 from mixpul.base import HeldOut, pick_shared
 from mixpul.losses import pn_risk, upu_risk
@@ -21,10 +21,9 @@ from mixpul.methods._kernel.solvers import Array, select_kernel_model
 from mixpul.methods._verified import find_others
 from mixpul.methods.neural import NeuralPUClassifier
 from mixpul.nets import NetSpec
-from mixpul.priors import PRIORS, PriorEstimator, resolve_prior, warn_if_impossible
+from mixpul.priors import PriorEstimator, resolve_prior, warn_if_impossible
+from mixpul.priors.base import PRIOR_CONSTRAINT
 from mixpul.training import Batch
-
-PRIOR_CONSTRAINT = [float, int, StrOptions(set(PRIORS)), HasMethods("fit")]
 
 
 def split_logits(net: nn.Module, batch: Batch) -> Batch:

@@ -18,6 +18,7 @@ from mixpul._util.schema import Array, ListOf, MapOf, Number, Record, Spec, Text
 from mixpul._util.validation import Interval
 from mixpul.base import HeldOut, PUClassifier
 from mixpul.methods._candidates import Fitted, Labels, list_candidates, plan_fits, score_with
+from mixpul.methods._distilling import distill_scores
 from mixpul.methods._portfolio import (
     compare_with_best,
     drop_small,
@@ -31,7 +32,6 @@ from mixpul.methods._student import (
     N_STEPS,
     Student,
     describe_student,
-    distill_scores,
     score_by_student,
 )
 from mixpul.metrics import balanced_threshold

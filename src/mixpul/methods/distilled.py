@@ -18,10 +18,8 @@ from mixpul.methods._student import (
     WIDTHS,
     Student,
     describe_student,
-    distill_scores,
     score_by_student,
 )
-from mixpul.methods.auto import AutoPUClassifier
 
 __all__ = ["DistilledPUClassifier"]
 
@@ -38,7 +36,7 @@ class DistilledPUClassifier(PUClassifier):
     teacher : classifier of mixpul, default=None
         What to learn from. None is an `AutoPUClassifier`. `fit` fits a copy of it first;
         `learn_from` takes one that is fitted.
-    widths : sequence of int, default=(64, 64)
+    widths : sequence of int, default=(48, 48)
         Units of the hidden layers.
     n_steps : int, default=3000
         Steps of training.
@@ -135,6 +133,9 @@ class DistilledPUClassifier(PUClassifier):
         return self
 
     def _fit(self, X: Any, is_positive: NDArray[np.bool_]) -> HeldOut | None:
+        # Imported here: with the methods of a portfolio comes torch, and none is needed to score.
+        from mixpul.methods.auto import AutoPUClassifier
+
         random = as_generator(self.random_state)
         teacher = AutoPUClassifier() if self.teacher is None else clone(self.teacher)
         seed_parts(teacher, random)
@@ -147,6 +148,8 @@ class DistilledPUClassifier(PUClassifier):
         return HeldOut(self.oof_scores_.copy(), np.ones(len(is_positive), dtype=bool))
 
     def _learn(self, teacher: PUClassifier, X: Any, random: np.random.Generator) -> None:
+        from mixpul.methods._distilling import distill_scores  # imports torch
+
         # On the scale of decision_function, where every classifier decides at 0.
         self.student_, agreement = distill_scores(
             teacher.decision_function,

@@ -13,7 +13,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import roc_auc_score
 from sklearn.metrics.pairwise import rbf_kernel
 
-from mixpul._util.arrays import flatten_rows
+from mixpul._util.arrays import flatten_rows, is_images
 from mixpul._util.random import (
     RandomStateLike,
     as_generator,
@@ -26,7 +26,6 @@ from mixpul._util.validation import Interval, StrOptions
 from mixpul.base import PUClassifier
 from mixpul.methods._verified import join_weights, weigh_by_score, weigh_sides
 from mixpul.metrics import pu_auc_score
-from mixpul.training import is_images
 
 __all__ = ["LogisticPUClassifier"]
 

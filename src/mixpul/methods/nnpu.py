@@ -15,11 +15,12 @@ from mixpul._util.validation import Interval, StrOptions
 from mixpul.augment import AugmentSpec
 from mixpul.base import HeldOut, pick_shared
 from mixpul.losses import nnpu_risk
-from mixpul.methods._risk import PRIOR_CONSTRAINT, mix_risks, split_logits
+from mixpul.methods._risk import mix_risks, split_logits
 from mixpul.methods._verified import find_others
 from mixpul.methods.neural import NeuralPUClassifier
 from mixpul.nets import NetSpec
 from mixpul.priors import PriorEstimator, resolve_prior, warn_if_impossible
+from mixpul.priors.base import PRIOR_CONSTRAINT
 from mixpul.training import Batch
 
 __all__ = ["NNPUClassifier"]

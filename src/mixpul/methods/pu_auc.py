@@ -28,10 +28,10 @@ from mixpul.methods._kernel.basis import (
     pick_centres,
     squared_distances,
 )
-from mixpul.methods._risk import PRIOR_CONSTRAINT
 from mixpul.methods._verified import find_others
 from mixpul.miners import MINERS, NegativeMiner, prepare_miner
 from mixpul.priors import PriorEstimator, resolve_prior, warn_if_impossible
+from mixpul.priors.base import PRIOR_CONSTRAINT
 
 __all__ = ["PUAUCClassifier", "auc_system", "pu_auc_system", "solve_system"]
 

@@ -13,7 +13,6 @@ import warnings
 from typing import Any
 
 import numpy as np
-import torch
 from numpy.typing import ArrayLike, NDArray
 from sklearn.pipeline import Pipeline
 
@@ -22,14 +21,20 @@ from mixpul._util.errors import DamagedFile, MixpulError
 from mixpul._util.json_values import to_plain
 from mixpul._util.schema import Array, check_value
 from mixpul.base import PUClassifier
-from mixpul.persistence._file import FORMAT, checksum, open_file, read_file, refuse, write_file
+from mixpul.persistence._file import (
+    FORMAT,
+    checksum,
+    open_file,
+    read_file,
+    refuse,
+    split_names,
+    write_file,
+)
 from mixpul.persistence._image_features import WrongExtractor
 from mixpul.persistence._models import pack_model, rebuild_model
-from mixpul.persistence._nets import split_names
 from mixpul.persistence._steps import pack_steps, rebuild_steps, show_steps
 from mixpul.persistence._tables import build_pipeline, is_simple, take_apart
 from mixpul.persistence._values import CLASSES, UNSTORED, holds_unstored
-from mixpul.training import use_threads
 
 __all__ = ["FORMAT", "checksum", "describe", "load", "read_scores", "save"]
 
@@ -41,8 +46,6 @@ OF_NETS = re.compile(r"(members_\.\d+\.)*net_\.")
 OF_ROWS = "rows.scores"
 
 
-# One thread of torch: a process that has saved or loaded a model may be forked.
-@use_threads(1)
 def save(
     model: PUClassifier | Pipeline,
     path: str | os.PathLike,
@@ -80,7 +83,7 @@ def save(
     True
     """
     steps: dict[str, Any] = {}
-    of_steps: dict[str, torch.Tensor] = {}
+    of_steps: dict[str, NDArray] = {}
     if is_simple(model):
         table, classifier = take_apart(model)
     else:
@@ -89,7 +92,7 @@ def save(
     packed, tensors = pack_model(classifier)
     tensors |= of_steps
     if scores is not None:
-        tensors[OF_ROWS] = torch.from_numpy(np.array(scores, dtype=np.float32))
+        tensors[OF_ROWS] = np.array(scores, dtype=np.float32)
     description = {
         "format": 3 if steps else _find_lowest_format(packed["learned"]),
         "version": mixpul.__version__,
@@ -101,7 +104,6 @@ def save(
     write_file(path, tensors, description)
 
 
-@use_threads(1)
 def load(path: str | os.PathLike, **params: Any) -> PUClassifier | Pipeline:
     """Read a classifier written by `save`; its predictions are the same to the bit.
 
@@ -152,8 +154,7 @@ def load(path: str | os.PathLike, **params: Any) -> PUClassifier | Pipeline:
     except Exception as error:
         raise refuse(path, "not a whole mixpul model file", error) from error
     for part in missing:
-        # The caller of `load`, behind what sets the number of threads.
-        warnings.warn(_write_warning(part), UserWarning, stacklevel=3)
+        warnings.warn(_write_warning(part), UserWarning, stacklevel=2)
     return whole
 
 
@@ -187,12 +188,11 @@ def read_scores(path: str | os.PathLike) -> NDArray[np.float32]:
             f"{os.fspath(path)!r} has no scores of the rows it was fitted on; fit it again with "
             "`mixpul fit`, which keeps them."
         )
-    found = scores.numpy()
     try:
-        check_value(found, Array("float", (None,), 0, 1), OF_ROWS)
+        check_value(scores, Array("float", (None,), 0, 1), OF_ROWS)
     except DamagedFile as error:
         raise refuse(path, "not a whole mixpul model file", error) from error
-    return found.astype(np.float32, copy=False)
+    return scores.astype(np.float32, copy=False)
 
 
 def describe(path: str | os.PathLike) -> dict[str, Any]:

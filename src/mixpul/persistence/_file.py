@@ -3,7 +3,7 @@
 import os
 from typing import Any
 
-import torch
+from numpy.typing import NDArray
 
 import mixpul
 from mixpul._util.errors import DamagedFile
@@ -20,7 +20,7 @@ from mixpul._util.schema import (
 )
 from mixpul._util.tensor_files import Head, checksum, read_head, read_tensors, write_tensors
 
-__all__ = ["FORMAT", "checksum", "open_file", "read_file", "refuse", "write_file"]
+__all__ = ["FORMAT", "checksum", "open_file", "read_file", "refuse", "split_names", "write_file"]
 
 # Raise it when a file written by the new code cannot be read by the old; keep reading old ones.
 FORMAT = 3
@@ -51,13 +51,13 @@ WHOLE = Record(
 
 
 def write_file(
-    path: str | os.PathLike, tensors: dict[str, torch.Tensor], description: dict[str, Any]
+    path: str | os.PathLike, tensors: dict[str, NDArray], description: dict[str, Any]
 ) -> None:
     """Write a file, whole or not at all."""
     write_tensors(path, KEY, tensors, description)
 
 
-def read_file(path: str | os.PathLike) -> tuple[dict[str, torch.Tensor], dict[str, Any]]:
+def read_file(path: str | os.PathLike) -> tuple[dict[str, NDArray], dict[str, Any]]:
     """Return the content of a file, if it is whole."""
     # The head first: a newer format may count its checksum differently.
     open_file(path)
@@ -92,6 +92,15 @@ def open_file(path: str | os.PathLike) -> Head:
     except DamagedFile as error:
         raise refuse(path, "not a whole mixpul model file", error) from error
     return head
+
+
+def split_names(tensors: dict[str, NDArray]) -> dict[str, dict[str, NDArray]]:
+    """Group tensors by what stands before the first dot of their names, in one pass."""
+    groups: dict[str, dict[str, NDArray]] = {}
+    for name, tensor in tensors.items():
+        first, _, rest = name.partition(".")
+        groups.setdefault(first, {})[rest] = tensor
+    return groups
 
 
 def refuse(path: str | os.PathLike, what: str, error: Exception) -> DamagedFile:

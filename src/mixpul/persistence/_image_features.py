@@ -3,8 +3,8 @@
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
-from torch import Tensor
 
 from mixpul._names import EXTRACTORS
 from mixpul._util.errors import DamagedFile, MixpulError
@@ -37,7 +37,7 @@ class WrongExtractor(MixpulError):
     """An extractor of the user's own that was not passed, or is another one."""
 
 
-def pack_features(step: ImageFeatures, tensors: list[Tensor]) -> dict[str, Any]:
+def pack_features(step: ImageFeatures, tensors: list[NDArray]) -> dict[str, Any]:
     """Return what to store: which extractor it is, and how wide its features are."""
     check_is_fitted(step, "components_")
     extractor = step.extractor if isinstance(step.extractor, str) else None
@@ -53,7 +53,7 @@ def pack_features(step: ImageFeatures, tensors: list[Tensor]) -> dict[str, Any]:
 
 
 def rebuild_features(
-    node: dict[str, Any], tensors: dict[str, Tensor], own: Any = None
+    node: dict[str, Any], tensors: dict[str, NDArray], own: Any = None
 ) -> ImageFeatures:
     """Build an `ImageFeatures`; `own` is an extractor of the user's, passed to `load`."""
     check_value(node, NODE)

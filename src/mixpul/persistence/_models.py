@@ -1,19 +1,16 @@
 """One classifier as a description and tensors, and back; a portfolio holds those of its members."""
 
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeGuard
 
 import numpy as np
-import torch
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
-from torch import Tensor, nn
 
 from mixpul._util.errors import DamagedFile
 from mixpul._util.schema import Choice, check_value
 from mixpul.base import PUClassifier
-from mixpul.methods.neural import NeuralPUClassifier
-from mixpul.persistence._nets import pack_net, rebuild_net, split_names
+from mixpul.persistence._file import split_names
 from mixpul.persistence._values import (
     CLASSES,
     UNSTORED,
@@ -26,6 +23,9 @@ from mixpul.persistence._values import (
     is_ours,
 )
 
+if TYPE_CHECKING:
+    from mixpul.methods.neural import NeuralPUClassifier
+
 __all__ = ["is_our_classifier", "pack_model", "rebuild_model"]
 
 # What VPU called its threshold in earlier files.
@@ -35,7 +35,7 @@ ONCE_AT_ZERO = {"BaggingPUClassifier"}
 # Of rows of numbers, and of images.
 ROW_TYPES = ("float32", "uint8")
 
-Packed = tuple[dict[str, Any], dict[str, Tensor]]
+Packed = tuple[dict[str, Any], dict[str, NDArray]]
 
 
 def is_our_classifier(model: Any) -> bool:
@@ -53,12 +53,12 @@ def pack_model(model: PUClassifier) -> Packed:
                 "stored without pickle; with its default estimator it can."
             )
     learned: dict[str, Any] = {}
-    tensors: dict[str, Tensor] = {}
+    tensors: dict[str, NDArray] = {}
     for name, value in vars(model).items():
         if not is_learned(name, type(model)):
             continue
         if _is_numeric(value):
-            tensors[name] = _to_tensor(value)
+            tensors[name] = value
             continue
         learned[name], below = _pack_value(model, name, value)
         tensors |= {f"{name}.{entry}": tensor for entry, tensor in below.items()}
@@ -73,7 +73,7 @@ def pack_model(model: PUClassifier) -> Packed:
 
 
 def rebuild_model(
-    description: dict[str, Any], tensors: dict[str, Tensor], params: dict[str, Any]
+    description: dict[str, Any], tensors: dict[str, NDArray], params: dict[str, Any]
 ) -> PUClassifier:
     """Build a classifier from its description and tensors; `params` replace the stored ones."""
     if description["class"] not in CLASSES:
@@ -90,7 +90,7 @@ def rebuild_model(
     model._row_dtype = np.dtype(kind)
     stored = {FORMER_NAMES.get(name, name): v for name, v in description["learned"].items()}
     below = split_names(tensors)
-    arrays = {name: own[""].numpy() for name, own in below.items() if "" in own}
+    arrays = {name: own[""] for name, own in below.items() if "" in own}
     if cls._choose_threshold is PUClassifier._choose_threshold or cls.__name__ in ONCE_AT_ZERO:
         # Files from before all methods had one do not say.
         stored.setdefault("threshold_", 0.0)
@@ -111,19 +111,17 @@ def _is_numeric(value: Any) -> bool:
     return isinstance(value, np.ndarray) and value.dtype.kind in "biuf"
 
 
-def _to_tensor(array: NDArray) -> Tensor:
-    # Copied: the format allows no shared memory, and members may share arrays.
-    return torch.from_numpy(np.array(array, order="C"))
-
-
 def _pack_value(model: PUClassifier, name: str, value: Any) -> Packed | tuple[Any, dict]:
     """Return what was learned as JSON, and tensors if it takes any."""
-    if isinstance(value, nn.Module):
-        return pack_net(model, value)
+    if name == "net_" and _is_neural(model):
+        # Imported with torch, which takes seconds: models without networks do without it.
+        from mixpul.persistence._nets import pack_net
+
+        return pack_net(model)
     if name == "members_":
         return _pack_members(value)
     if isinstance(value, Mapping) and value and all(map(_is_numeric, value.values())):
-        tensors = {f"{k}": _to_tensor(array) for k, array in enumerate(value.values())}
+        tensors = {f"{k}": array for k, array in enumerate(value.values())}
         return {"arrays": list(value)}, tensors
     return encode(value), {}
 
@@ -131,7 +129,7 @@ def _pack_value(model: PUClassifier, name: str, value: Any) -> Packed | tuple[An
 def _pack_members(members: dict[str, Any]) -> Packed:
     """Return the descriptions of the members of a portfolio by name, and all of their tensors."""
     descriptions: dict[str, Any] = {}
-    tensors: dict[str, Tensor] = {}
+    tensors: dict[str, NDArray] = {}
     for k, (name, member) in enumerate(members.items()):
         if not is_our_classifier(member):
             raise TypeError(
@@ -152,9 +150,11 @@ def _pack_members(members: dict[str, Any]) -> Packed:
     return descriptions, tensors
 
 
-def _rebuild_value(model: PUClassifier, name: str, value: Any, tensors: dict[str, Tensor]) -> Any:
+def _rebuild_value(model: PUClassifier, name: str, value: Any, tensors: dict[str, NDArray]) -> Any:
     """Turn JSON and tensors back into what was learned."""
-    if name == "net_" and isinstance(model, NeuralPUClassifier):
+    if name == "net_" and _is_neural(model):
+        from mixpul.persistence._nets import rebuild_net
+
         return rebuild_net(model, tensors, **value)
     if name == "members_" and _is_portfolio(model):
         of_member = split_names(tensors)
@@ -163,11 +163,16 @@ def _rebuild_value(model: PUClassifier, name: str, value: Any, tensors: dict[str
             for k, (own, member) in enumerate(value.items())
         }
     if isinstance(value, dict) and value.keys() == {"arrays"}:
-        return {own: tensors[f"{k}"].numpy() for k, own in enumerate(value["arrays"])}
-    if name == "settings_" and isinstance(model, NeuralPUClassifier):
+        return {own: tensors[f"{k}"] for k, own in enumerate(value["arrays"])}
+    if name == "settings_" and _is_neural(model):
         # A network of one's own was passed in again.
         return [s | {"net": model.net} if s["net"] == UNSTORED else s for s in decode(value)]
     return decode(value)
+
+
+def _is_neural(model: PUClassifier) -> "TypeGuard[NeuralPUClassifier]":
+    # Not by the class: its module imports torch.
+    return model._trains_nets
 
 
 def _is_portfolio(model: PUClassifier) -> bool:

@@ -4,26 +4,34 @@ The layout has `n_members`, one network for each fold, and `is_mirrored`. Tensor
 ``{fold}.{entry}``. Where several settings were trained, the layout also has their `nets` (names,
 widths, or `UNSTORED` for a callable) and `weights`, and tensors are named
 ``{fold}.{setting}.{entry}``.
+
+This is the part of a model file that needs torch. It is imported for models with networks only.
 """
 
 from typing import Any, cast
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from mixpul._util.errors import DamagedFile
 from mixpul._util.schema import Anything, Flag, ListOf, Maybe, Number, check_value
+from mixpul._util.tensors import to_arrays, to_tensors
 from mixpul.methods.neural import NeuralPUClassifier
 from mixpul.nets import Averaged, Mirrored, NetSpec, make_net
+from mixpul.persistence._file import split_names
 from mixpul.persistence._values import UNSTORED, encode
-from mixpul.training import own_torch_state
+from mixpul.training import own_torch_state, use_threads
 
-__all__ = ["pack_net", "rebuild_net", "split_names"]
+__all__ = ["pack_net", "rebuild_net"]
 
 
-def pack_net(model: NeuralPUClassifier, net: nn.Module) -> tuple[dict[str, Any], dict[str, Tensor]]:
+# One thread of torch: a process that has saved or loaded a model may be forked.
+@use_threads(1)
+def pack_net(model: NeuralPUClassifier) -> tuple[dict[str, Any], dict[str, NDArray]]:
     """Return the layout of the networks of a classifier, and their tensors."""
+    net = model.net_
     folds = [net] if _is_weighed(net) or not isinstance(net, Averaged) else list(net.members)
     is_weighed = _is_weighed(folds[0])
     each = [list(cast(Averaged, fold).members) if is_weighed else [fold] for fold in folds]
@@ -39,14 +47,14 @@ def pack_net(model: NeuralPUClassifier, net: nn.Module) -> tuple[dict[str, Any],
             prefix = f"{fold}.{k}" if is_weighed else f"{fold}"
             bare = one.net if isinstance(one, Mirrored) else one
             for entry, tensor in bare.state_dict().items():
-                # Cloned: networks may tie weights, and the format allows no shared memory.
-                tensors[f"{prefix}.{entry}"] = tensor.detach().cpu().clone().contiguous()
-    return layout, tensors
+                tensors[f"{prefix}.{entry}"] = tensor
+    return layout, to_arrays(tensors)
 
 
+@use_threads(1)
 def rebuild_net(
     model: NeuralPUClassifier,
-    tensors: dict[str, Tensor],
+    tensors: dict[str, NDArray],
     n_members: int,
     is_mirrored: bool = False,
     nets: list[Any] | None = None,
@@ -62,8 +70,8 @@ def rebuild_net(
     if len(kinds) != (1 if weights is None else len(weights)):
         raise DamagedFile("its networks and their weights do not fit together.")
 
-    def build(kind: NetSpec, own: dict[str, Tensor]) -> nn.Module:
-        net = _fill_net(kind, model._row_shape, own)
+    def build(kind: NetSpec, own: dict[str, NDArray]) -> nn.Module:
+        net = _fill_net(kind, model._row_shape, to_tensors(own))
         return Mirrored(net) if is_mirrored else net
 
     of_folds = split_names(tensors)
@@ -78,15 +86,6 @@ def rebuild_net(
             folds.append(Averaged(built, weights))
     net = folds[0] if n_members == 1 else Averaged(folds)
     return net.eval().requires_grad_(False)
-
-
-def split_names(tensors: dict[str, Tensor]) -> dict[str, dict[str, Tensor]]:
-    """Group tensors by what stands before the first dot of their names, in one pass."""
-    groups: dict[str, dict[str, Tensor]] = {}
-    for name, tensor in tensors.items():
-        first, _, rest = name.partition(".")
-        groups.setdefault(first, {})[rest] = tensor
-    return groups
 
 
 def _fill_net(kind: NetSpec, shape: tuple[int, ...], state: dict[str, Tensor]) -> nn.Module:

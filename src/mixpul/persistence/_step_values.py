@@ -8,10 +8,8 @@ import math
 from typing import Any
 
 import numpy as np
-import torch
 from numpy.typing import NDArray
 from sklearn import feature_selection
-from torch import Tensor
 
 __all__ = ["NotStorable", "decode_value", "encode_value"]
 
@@ -45,7 +43,7 @@ class NotStorable(TypeError):
     """A value that has no form in a file; its message says what it is."""
 
 
-def encode_value(value: Any, tensors: list[Tensor]) -> Any:
+def encode_value(value: Any, tensors: list[NDArray]) -> Any:
     """Return a value as JSON; numeric arrays are added to `tensors`."""
     if isinstance(value, np.ndarray):
         return _encode_array(value, tensors)
@@ -72,7 +70,7 @@ def encode_value(value: Any, tensors: list[Tensor]) -> Any:
     raise NotStorable(f"of the class {type(value).__name__}")
 
 
-def decode_value(value: Any, tensors: dict[str, Tensor]) -> Any:
+def decode_value(value: Any, tensors: dict[str, NDArray]) -> Any:
     """Return what JSON stands for."""
     if value is None or isinstance(value, bool | int | str):
         return value
@@ -88,14 +86,14 @@ def decode_value(value: Any, tensors: dict[str, Tensor]) -> Any:
     return DECODERS[mark](content, tensors)
 
 
-def _encode_array(array: NDArray, tensors: list[Tensor]) -> Any:
+def _encode_array(array: NDArray, tensors: list[NDArray]) -> Any:
     kind = array.dtype.kind
     if kind in "biuf" and array.dtype.isnative and array.dtype.name in DTYPES:
         # The layout is kept: a product of matrices may differ in the last bit with another one.
         is_fortran = array.flags.f_contiguous and not array.flags.c_contiguous
         stored = array.T if is_fortran else array
-        # Copied: the format allows no shared memory.
-        tensors.append(torch.from_numpy(np.array(stored, order="C")))
+        # Copied: `pack_steps` puts steps together of it, which must not share it with the model's.
+        tensors.append(np.array(stored, order="C"))
         return {"transposed" if is_fortran else "tensor": len(tensors) - 1}
     if kind == "U" and array.ndim == 1:
         if array.nbytes > MOST_BYTES_OF_TEXT:
@@ -119,16 +117,14 @@ def _encode_dtype(value: Any) -> dict[str, str]:
     return {"dtype" if isinstance(value, np.dtype) else "type": name}
 
 
-def _decode_tensor(content: Any, tensors: dict[str, Tensor]) -> NDArray:
+def _decode_tensor(content: Any, tensors: dict[str, NDArray]) -> NDArray:
     tensor = tensors.get(f"{content}")
     if isinstance(content, bool) or not isinstance(content, int) or tensor is None:
         raise ValueError("an array of a step is missing.")
-    if tensor.dtype in (torch.bfloat16, torch.complex64) or tensor.is_sparse:
-        raise ValueError("an array of a step is of no known type.")
-    return tensor.numpy()
+    return tensor
 
 
-def _decode_texts(content: Any, tensors: dict[str, Tensor]) -> NDArray:
+def _decode_texts(content: Any, tensors: dict[str, NDArray]) -> NDArray:
     if not isinstance(content, list) or not all(isinstance(text, str) for text in content):
         raise ValueError("texts of a step are not text.")
     # Four bytes per character of the longest.
@@ -137,7 +133,7 @@ def _decode_texts(content: Any, tensors: dict[str, Tensor]) -> NDArray:
     return np.array(content, dtype=str)
 
 
-def _decode_objects(content: Any, tensors: dict[str, Tensor]) -> NDArray:
+def _decode_objects(content: Any, tensors: dict[str, NDArray]) -> NDArray:
     entries = _decode_list(content, tensors)
     if not all(entry is None or isinstance(entry, bool | int | float | str) for entry in entries):
         raise ValueError("values of a step are neither text nor numbers.")
@@ -146,20 +142,20 @@ def _decode_objects(content: Any, tensors: dict[str, Tensor]) -> NDArray:
     return array
 
 
-def _decode_list(content: Any, tensors: dict[str, Tensor]) -> list[Any]:
+def _decode_list(content: Any, tensors: dict[str, NDArray]) -> list[Any]:
     if not isinstance(content, list):
         raise ValueError("a list of a step is not one.")
     return [decode_value(entry, tensors) for entry in content]
 
 
-def _decode_slice(content: Any, tensors: dict[str, Tensor]) -> slice:
+def _decode_slice(content: Any, tensors: dict[str, NDArray]) -> slice:
     ends = _decode_list(content, tensors)
     if len(ends) != 3 or not all(end is None or isinstance(end, int | str) for end in ends):
         raise ValueError("a range of columns is not one.")
     return slice(*ends)
 
 
-def _decode_items(content: Any, tensors: dict[str, Tensor]) -> dict[Any, Any]:
+def _decode_items(content: Any, tensors: dict[str, NDArray]) -> dict[Any, Any]:
     entries = _decode_list(content, tensors)
     if not all(isinstance(e, list) and len(e) == 2 and isinstance(e[0], str) for e in entries):
         raise ValueError("a mapping of a step is not one.")

@@ -11,11 +11,11 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, clone
 from sklearn.compose import ColumnTransformer
 from sklearn.pipeline import FeatureUnion, Pipeline
 from sklearn.utils.validation import check_is_fitted
-from torch import Tensor
 
 from mixpul._util.schema import Anything, ListOf, Record, Text, check_value
 from mixpul.base import PUClassifier
@@ -47,10 +47,10 @@ PARTS = ListOf(Record({"name": Text(), "of": Anything()}))
 Node = dict[str, Any]
 
 
-def pack_steps(pipeline: Pipeline) -> tuple[Node, dict[str, Tensor], PUClassifier]:
+def pack_steps(pipeline: Pipeline) -> tuple[Node, dict[str, NDArray], PUClassifier]:
     """Return what to store of a pipeline, its tensors, and the classifier at its end."""
     classifier = find_classifier(pipeline)
-    tensors: list[Tensor] = []
+    tensors: list[NDArray] = []
     tree = _pack(pipeline, type(pipeline).__name__, tensors, classifier)
     numbered = {f"steps.{k}": tensor for k, tensor in enumerate(tensors)}
     # What cannot be read again is not written: the checks are those of `load`.
@@ -81,7 +81,7 @@ def _find_own_extractor(pipeline: Pipeline) -> Any:
 
 
 def rebuild_steps(
-    tree: Any, tensors: dict[str, Tensor], classifier: PUClassifier, extractor: Any = None
+    tree: Any, tensors: dict[str, NDArray], classifier: PUClassifier, extractor: Any = None
 ) -> Pipeline:
     """Put a pipeline together again; `tensors` are those of its steps, by their numbers.
 
@@ -111,7 +111,7 @@ def show_steps(tree: Any) -> list[dict[str, Any]] | None:
 # -- into a file ------------------------------------------------------------------------------
 
 
-def _pack(step: Any, place: str, tensors: list[Tensor], classifier: Any) -> Any:
+def _pack(step: Any, place: str, tensors: list[NDArray], classifier: Any) -> Any:
     """Return one step as JSON; `place` says in a message which one it is."""
     if step is classifier:
         return {"classifier": True}
@@ -135,7 +135,7 @@ def _pack(step: Any, place: str, tensors: list[Tensor], classifier: Any) -> Any:
     return _pack_rest({"step": name}, step, place, tensors)
 
 
-def _pack_parts(step: Any, place: str, tensors: list[Tensor], classifier: Any) -> list[Node]:
+def _pack_parts(step: Any, place: str, tensors: list[NDArray], classifier: Any) -> list[Node]:
     if isinstance(step, ColumnTransformer):
         check_is_fitted(step)
         listed = step.transformers_
@@ -162,7 +162,7 @@ def _list_plainly(columns: Any) -> Any:
     return list(columns)
 
 
-def _pack_rest(node: Node, step: Any, place: str, tensors: list[Tensor]) -> Node:
+def _pack_rest(node: Node, step: Any, place: str, tensors: list[NDArray]) -> Node:
     """Add the parameters of a step and what it has learned."""
     held = {"steps", "transformers", "transformer_list", "remainder"} if "parts" in node else set()
     params = {
@@ -193,7 +193,7 @@ def _list_learned(name: str) -> tuple[str, ...]:
     return ()
 
 
-def _encode(value: Any, place: str, key: str, tensors: list[Tensor]) -> Any:
+def _encode(value: Any, place: str, key: str, tensors: list[NDArray]) -> Any:
     try:
         return encode_value(value, tensors)
     except NotStorable as error:
@@ -214,7 +214,7 @@ class _Builder:
     """Builds steps from JSON, the outer ones from their parts."""
 
     def __init__(
-        self, tensors: dict[str, Tensor], classifier: PUClassifier, extractor: Any
+        self, tensors: dict[str, NDArray], classifier: PUClassifier, extractor: Any
     ) -> None:
         self.tensors, self.extractor = tensors, extractor
         self.classifier = classifier

@@ -4,7 +4,6 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
-import torch
 from sklearn.base import BaseEstimator
 
 import mixpul
@@ -68,7 +67,7 @@ def encode(value: Any) -> Any:
         return value.item()
     if is_ours(value):
         return {"part": type(value).__name__, "params": encode_params(value)}
-    if isinstance(value, torch.device):
+    if _is_device(value):
         return str(value)
     if isinstance(value, tuple | list):
         return [encode(v) for v in value]
@@ -138,6 +137,11 @@ def _check_width(entries: list[Any]) -> None:
         raise DamagedFile("it has an array of text with entries that are none.")
     if len(lengths) * max(lengths, default=0) > 100 * sum(lengths) + 10_000:
         raise DamagedFile("it has an array of text with one entry far longer than all others.")
+
+
+def _is_device(value: Any) -> bool:
+    # By its name: torch takes seconds to import, and most models have no device.
+    return (type(value).__module__, type(value).__name__) == ("torch", "device")
 
 
 def _has_keys(value: Any, keys: set[str]) -> bool:

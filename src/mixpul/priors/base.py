@@ -9,15 +9,21 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import validate_data
 
+from mixpul._names import PRIORS
 from mixpul._util.random import as_generator
 from mixpul._util.validation import (
+    HasMethods,
     Interval,
+    StrOptions,
     check_finite,
     check_labels_present,
     check_no_text,
     check_scores,
     split_labels,
 )
+
+# What a classifier takes as its parameter `prior`.
+PRIOR_CONSTRAINT = [float, int, StrOptions(set(PRIORS)), HasMethods("fit")]
 
 
 @runtime_checkable

@@ -14,6 +14,7 @@ from mixpul._util.errors import DamagedFile
 from mixpul._util.ranks import is_main
 from mixpul._util.schema import Anything, ListOf, MapOf, Record, Text, check_value
 from mixpul._util.tensor_files import read_tensors, write_tensors
+from mixpul._util.tensors import to_arrays, to_tensors
 from mixpul.methods.neural.selection import AverageOfEach, EpochAverage
 
 __all__ = ["Checkpoint", "take_fingerprint"]
@@ -93,16 +94,14 @@ class Checkpoint:
             "average": self.average.get_values(),
             "random": random,
         }
-        # Cloned: networks may share tensors, which the format does not allow.
-        whole = {k: v.detach().cpu().clone().contiguous() for k, v in tensors.items()}
-        write_tensors(self.path, KEY, whole, values)
+        write_tensors(self.path, KEY, to_arrays(tensors), values)
 
     def resume(self) -> list[dict[str, float]]:
         """Bring all parts to the state in the file and return its history; empty without a file."""
         if not self.path.exists():
             return []
         try:
-            tensors, values = read_tensors(self.path, KEY)
+            arrays, values = read_tensors(self.path, KEY)
             check_value(values, CONTENT)
         except DamagedFile as error:
             # Never overwritten: it may be a file of the user's.
@@ -117,7 +116,7 @@ class Checkpoint:
                 "other data. Remove it to begin anew, or name another file."
             )
         try:
-            self._restore(tensors, values)
+            self._restore(to_tensors(arrays), values)
         # A checksum can be right and the content still not add up: anyone can compute one.
         except Exception as error:
             raise DamagedFile(

@@ -112,6 +112,7 @@ class NeuralPUClassifier(PUClassifier):
         "verbose": ["verbose"],
     }
 
+    _trains_nets = True
     # How held-out rows judge an epoch; a method may have its own.
     _criterion: Criterion = PU_AUC
     _eta = 0.0  # the share of verified negatives, for methods whose loss has a term of them
