@@ -7,6 +7,7 @@ import os
 import subprocess
 import sys
 import time
+from threading import Event
 
 import fsspec
 import numpy as np
@@ -16,6 +17,7 @@ from sklearn.pipeline import make_pipeline
 
 from mixpul import LogisticPUClassifier, save
 from mixpul.cli import _parts
+from mixpul.cli._scoring import Scorer
 from mixpul.tables import TableInput, read_table, stream_table
 from mixpul.tables.parts import find_parts
 from test_table_cli import run
@@ -167,22 +169,50 @@ def test_a_run_goes_on_with_the_parts_that_are_missing(model, lake, tmp_path, mo
     assert (again["parts"], again["skipped"]) == (3, 0)
 
 
-def test_a_part_of_the_same_size_and_date_is_known_by_its_content(model, tmp_path):
+def test_a_part_that_has_changed_is_found_though_its_size_date_and_ends_are_the_same(
+    model, tmp_path
+):
     lake = tmp_path / "lake"
     lake.mkdir()
     for k in range(2):
-        made_rows(50, first=50 * k, seed=k).to_csv(lake / f"{k}.csv", index=False)
+        made_rows(9000, first=9000 * k, seed=k).to_csv(lake / f"{k}.csv", index=False)
     words = ["predict", model, lake, "-o", f"{tmp_path / 'scores'}/", "--json"]
     assert run(*words).code == 0
     part = lake / "1.csv"
     before, content = part.stat(), part.read_bytes()
-    place = content.rindex(b".") + 1
+    place = content.index(b".", len(content) // 2) + 1
+    assert _parts.BYTES_OF_END < place < len(content) - _parts.BYTES_OF_END
     digit = b"1" if content[place : place + 1] != b"1" else b"2"
     part.write_bytes(content[:place] + digit + content[place + 1 :])
     os.utime(part, ns=(before.st_atime_ns, before.st_mtime_ns))
     assert part.stat().st_size == before.st_size
     again = json.loads(run(*words, "--resume").out)
     assert (again["parts"], again["skipped"]) == (1, 1)
+
+
+def test_parts_that_are_stopped_leave_whole_files_only(model, tmp_path, monkeypatch):
+    for k in range(6):
+        made_rows(50, first=50 * k, seed=k).to_csv(tmp_path / f"{k}.csv", index=False)
+    words = ["predict", model, f"{tmp_path}/*.csv", "-o", f"{tmp_path / 'scores'}/"]
+    is_first_done, score = Event(), Scorer.score
+
+    def wait_for_the_first(self, table):
+        for batch in score(self, table):
+            if not table.endswith("0.csv"):
+                is_first_done.wait(60)
+                time.sleep(0.2)  # until Ctrl-C has come
+            yield batch
+
+    def stop_after_one(log, done):
+        is_first_done.set()
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(Scorer, "score", wait_for_the_first)
+    monkeypatch.setattr(_parts, "_append", stop_after_one)
+    stopped = run(*words)
+    assert stopped.code == 130
+    assert "--resume" in stopped.err
+    assert [path.name for path in (tmp_path / "scores").iterdir()] == ["0.csv"]
 
 
 def test_a_log_that_ends_anywhere_loses_at_most_its_last_line(tmp_path):

@@ -35,6 +35,7 @@ from mixpul.tables import (
     stream_table,
     write_table,
 )
+from mixpul.tables.plans import _compute_arcsinh
 
 N = 400
 
@@ -636,6 +637,21 @@ def make_single_columns(n=3000):
         },
         dtype=np.float32,
     )
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_the_logarithmic_scale_is_arcsinh_to_two_roundings_of_one(dtype):
+    sizes = np.concatenate([[0], np.geomspace(1e-30, 1e15, 2001)]).astype(dtype)
+    values = np.concatenate([sizes, -sizes])
+    found = _compute_arcsinh(values.copy())
+    wanted = np.arcsinh(values.astype(np.float64))
+    np.testing.assert_allclose(
+        found, wanted, rtol=2 * np.finfo(dtype).eps, atol=2 * np.finfo(dtype).eps
+    )
+    assert found.dtype == dtype
+    assert (np.diff(found[: len(sizes)]) >= 0).all()
+    odd = np.array([np.inf, -np.inf, np.nan], dtype)
+    np.testing.assert_array_equal(_compute_arcsinh(odd.copy()), odd)
 
 
 def test_single_precision_is_encoded_as_double_precision_is():

@@ -3,7 +3,6 @@
 import hashlib
 import shlex
 import sys
-import zlib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import combinations
@@ -31,7 +30,6 @@ from mixpul.tables.sampling import Design, Sample
 __all__ = [
     "LabeledTable",
     "Limit",
-    "compute_checksum",
     "digest_table",
     "load_any_model",
     "load_table_model",
@@ -284,7 +282,7 @@ def digest_table(table: str | Sequence[str]) -> str | None:
         path, place = split_place(part.name)
         find_format(path)  # which says it if there is no such file
         digest = hashlib.sha256()
-        for piece in _read_pieces(path):
+        for piece in read_pieces(path):
             digest.update(piece)
         if place is not None:
             digest.update(f"::{place}".encode())
@@ -299,20 +297,7 @@ def _join_digests(digests: Sequence[str]) -> str | None:
     return f"sha256:{hashlib.sha256(' '.join(digests).encode()).hexdigest()}"
 
 
-def compute_checksum(part: str) -> str:
-    """Return a checksum of one file, in a third of the time of a fingerprint.
-
-    It tells a file that has changed by itself, not one that was made to look the same.
-    """
-    path, place = split_place(part)
-    find_format(path)
-    checksum = zlib.crc32(f"::{place}".encode() if place is not None else b"")
-    for piece in _read_pieces(path):
-        checksum = zlib.crc32(piece, checksum)
-    return f"crc32:{checksum:08x}"
-
-
-def _read_pieces(path: str) -> Iterator[memoryview]:
+def read_pieces(path: str) -> Iterator[memoryview]:
     """Yield the bytes of a file, each piece in the memory of the one before it."""
     room = memoryview(bytearray(2**20))
     with open_bytes(path) as file:

@@ -7,7 +7,7 @@ comes back from the dead can neither spoil a file nor write one twice.
 import os
 import tempfile
 import warnings
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path, PurePosixPath
@@ -47,7 +47,7 @@ def use_workers(scheduler: str | None, model: Path) -> Iterator[Performer | None
 
 def _perform(
     client: Any, model: Path, tasks: list[PartTask], scorer: Scorer, checksum: str
-) -> Iterator[Outcome]:
+) -> Generator[Outcome]:
     # All that a worker needs besides the model, whose bytes are sent instead of its objects.
     how = {
         "threshold": scorer.threshold,

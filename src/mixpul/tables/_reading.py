@@ -34,6 +34,7 @@ __all__ = [
 
 # At most. Threads that score small batches wait for each other at Python's lock.
 ROWS_PER_BATCH = 131_072
+BYTES_AT_ONCE = 2**20  # of a column of a Parquet file
 # Several batches are in memory at a time, so those of wide tables have fewer rows.
 CELLS_PER_BATCH, LEAST_ROWS = 2**22, 16_384
 # Formats whose files say the types of their columns.
@@ -308,8 +309,9 @@ def _stream_typed(
 def _stream_parquet(file: Any, name: str, kinds: Mapping[str, str] | None) -> Iterator[Any]:
     import pyarrow.parquet as pq
 
-    # Buffering ahead would hold the whole file in memory, and takes longer.
-    with pq.ParquetFile(file, pre_buffer=False) as opened:
+    # Buffering ahead would hold the whole file in memory, and takes longer; without a size of the
+    # buffer, whole columns of a row group would be read at once.
+    with pq.ParquetFile(file, pre_buffer=False, buffer_size=BYTES_AT_ONCE) as opened:
         columns = choose_columns(kinds, opened.schema_arrow.names, show_name(name))
         n_rows = choose_batch_rows(len(columns))
         for batch in opened.iter_batches(n_rows, columns=columns, use_threads=False):

@@ -6,7 +6,7 @@ import warnings
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from functools import partial
 from typing import Any
 
@@ -24,8 +24,9 @@ from mixpul.tables.names import as_texts, check_present
 
 __all__ = ["make_calibrator", "make_scored_batch", "score_stream", "write_table"]
 
-# Batches that wait for each worker: none is idle while the next one is read. They take memory.
-AHEAD = 2
+# Batches beside those that are scored: no worker is idle while the next one is read. They take
+# memory.
+AHEAD = 1
 
 
 def score_stream(
@@ -79,8 +80,6 @@ def score_stream(
     ['size', 'score', 'predicted']
     """
     import_tables()
-    import torch
-
     keep = as_texts(keep)
     calibrate = make_calibrator(model[-1], prior) if probability else None
 
@@ -94,22 +93,37 @@ def score_stream(
             "rename it in the table, or keep another."
         )
     n_workers = n_workers or cpu_count()
-    n_threads = torch.get_num_threads()
     waiting: deque[Future] = deque()
     # One thread per batch: for small matrices this is faster than all threads on one batch.
-    with ThreadPoolExecutor(n_workers, "score", torch.set_num_threads, (1,)) as pool:
+    with _limit_torch() as limit, ThreadPoolExecutor(n_workers, "score", limit) as pool:
         try:
             for batch in _make_even(batches):
                 check_present(keep, batch.schema.names, "The table")
                 waiting.append(pool.submit(score, batch))
-                if len(waiting) > AHEAD * n_workers:
+                if len(waiting) > n_workers + AHEAD:
                     yield waiting.popleft().result()
             while waiting:
                 yield waiting.popleft().result()
         finally:
             for future in waiting:
                 future.cancel()
-            torch.set_num_threads(n_threads)
+
+
+@contextmanager
+def _limit_torch() -> Iterator[Callable[[], None]]:
+    """Yield what lets a thread of a pool use one thread of torch; put their number back.
+
+    Where torch was not imported, no network is asked, and to import it would take seconds.
+    """
+    torch = sys.modules.get("torch")
+    if torch is None:
+        yield lambda: None
+        return
+    n_threads = torch.get_num_threads()
+    try:
+        yield lambda: torch.set_num_threads(1)
+    finally:
+        torch.set_num_threads(n_threads)
 
 
 def make_calibrator(classifier: Any, prior: float | None) -> Callable[[NDArray], NDArray]:
