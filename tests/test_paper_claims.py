@@ -314,5 +314,5 @@ def test_the_command_counts_verdicts(tmp_path, capsys):
     (tmp_path / "rn-mining.jsonl").write_text("".join(json.dumps(r) + "\n" for r in records))
     report(tmp_path, tmp_path / "page.html")
     said = capsys.readouterr().out
-    assert "1 hold here, 0 do not, 0 are undecided, 14 are not run." in said
+    assert "1 hold here, 0 do not, 0 undecided, 14 not run." in said
     assert (tmp_path / "page.html").exists()

@@ -133,12 +133,12 @@ def count_verdicts(claims: Sequence[Claim]) -> str:
     >>> from mixpul.paper.results import Claim, Evidence, MEASURES, count_verdicts
     >>> evidence = Evidence("Rand", "Dist", {"titanic": [(0.7, 0.6), (0.7, 0.61)]}, MEASURES["auc"])
     >>> count_verdicts([Claim("Rand works best", "", "", "", [evidence], "rn-mining")])
-    '1 hold here, 0 do not, 0 are undecided, 0 are not run'
+    '1 hold here, 0 do not, 0 undecided, 0 not run'
     """
     counts = Counter(claim.verdict for claim in claims)
     return (
         f"{counts['holds here']} hold here, {counts['does not hold here']} do not, "
-        f"{counts['undecided']} are undecided, {counts['not run']} are not run"
+        f"{counts['undecided']} undecided, {counts['not run']} not run"
     )
 
 
