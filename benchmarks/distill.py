@@ -45,7 +45,7 @@ DEFAULT = "default"
 STUDENTS: dict[str, dict[str, Any]] = {
     DEFAULT: {},
     "layers of 128 units": {"widths": (128, 128)},
-    "layers of 48 units": {"widths": (48, 48)},
+    "layers of 64 units": {"widths": (64, 64)},
     "layers of 64 and 32 units": {"widths": (64, 32)},
     "twice the steps": {"n_steps": 2 * N_STEPS},
     "twice the steps, 150,000 rows": {"n_steps": 2 * N_STEPS, "n_made": 150_000},
