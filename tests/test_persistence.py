@@ -23,6 +23,7 @@ from torch import nn
 
 from mixpul import (
     BaggingPUClassifier,
+    DistilledPUClassifier,
     LogisticPUClassifier,
     MixPULClassifier,
     NNPUClassifier,
@@ -273,7 +274,9 @@ def test_models_without_networks_are_loaded_and_score_without_torch(table, quick
     table, y = table
     table.to_parquet(tmp_path / "table")
     paths = []
-    for classifier in (LogisticPUClassifier(C=1.0), BaggingPUClassifier(n_estimators=5), quick()):
+    trees = BaggingPUClassifier(n_estimators=5)
+    small = DistilledPUClassifier(trees, n_steps=20)
+    for classifier in (LogisticPUClassifier(C=1.0), trees, small, quick()):
         model = make_pipeline(TableInput(), classifier.set_params(random_state=0)).fit(table, y)
         paths.append(tmp_path / f"{type(classifier).__name__}.mixpul")
         save(model, paths[-1])
@@ -285,7 +288,7 @@ def test_models_without_networks_are_loaded_and_score_without_torch(table, quick
         check=False,
     )
     assert child.returncode == 0, child.stderr
-    assert child.stdout.split() == ["False", "False", "True"]
+    assert child.stdout.split() == ["False", "False", "False", "True"]
 
 
 def test_commands_that_score_tables_are_imported_without_torch():

@@ -36,6 +36,7 @@ __all__ = [
     "name_table",
     "quote_command",
     "read_labeled_table",
+    "read_pieces",
 ]
 
 WHY_UNLABELED = (
