@@ -267,6 +267,29 @@ def test_resized_and_compressed_copies_are_found_and_nothing_else(tmp_path):
     assert find_near_copies(data.names, data.thumbnails, data.is_positive, opposite) == []
 
 
+def make_scenes(n, seed=0):
+    """Thumbnails of images that differ as photos do."""
+    return np.random.default_rng(seed).integers(30, 200, (n, 3, 8, 8)).astype(np.uint8)
+
+
+def test_a_brighter_copy_is_found():
+    known, others = make_scenes(30), make_scenes(30, seed=1)
+    copy = np.clip(known[7] * 1.15, 0, 255).astype(np.uint8)
+    names = [f"known {k}" for k in range(30)] + [f"other {k}" for k in range(30)] + ["copy"]
+    copies = find_near_copies(names, np.concatenate([known, others, [copy]]), np.arange(61) < 30)
+    assert [(one.id, one.positive) for one in copies] == [("copy", "known 7")]
+
+
+def test_images_that_all_look_alike_are_not_copies_but_for_the_one_that_is():
+    random = np.random.default_rng(0)
+    # As digits do: one scene, and small differences that would pass for those of a copy.
+    alike = np.clip(make_scenes(1) + random.normal(0, 7, (60, 3, 8, 8)), 0, 255).astype(np.uint8)
+    copy = np.clip(alike[4] + random.normal(0, 1, (3, 8, 8)), 0, 255).astype(np.uint8)
+    names = [f"{k}" for k in range(60)] + ["copy"]
+    copies = find_near_copies(names, np.concatenate([alike, [copy]]), np.arange(61) < 30)
+    assert [(one.id, one.positive) for one in copies] == [("copy", "4")]
+
+
 # -- a model and its file -------------------------------------------------------------------
 
 

@@ -19,9 +19,17 @@ from browser import contrast
 from mixpul import MixPULClassifier, cli, load, save
 from mixpul._names import IMAGE_METHODS
 from mixpul.assess import assess
+from mixpul.assess.checks.file_facts import check_file_facts
 from mixpul.assess.models import choose_image_classifier
 from mixpul.cli.options import ImageNet
-from mixpul.images import Skipped, label_images, make_thumbnails, read_images, stream_images
+from mixpul.images import (
+    FileFacts,
+    Skipped,
+    label_images,
+    make_thumbnails,
+    read_images,
+    stream_images,
+)
 from mixpul.images.defaults import SETTINGS_BY_METHOD, count_image_epochs
 from mixpul.images.reading import LEAST_SIZE
 from mixpul.nets import NETS
@@ -408,6 +416,77 @@ def test_assess_takes_pictures_and_asks_them_what_they_can_tell(work):
     assert "Where to set the threshold" in render_fit_page(
         found.to_dict()
     )  # without thumbnails, too
+
+
+# -- files that give the label away -----------------------------------------------------------
+
+
+def save_all(folder, n, *, size=(12, 12), **how):
+    """Images of noise, all saved in one way; return how they were saved, as it is read back."""
+    folder.mkdir()
+    random = np.random.default_rng(len(folder.name))
+    for k in range(n):
+        pixels = random.integers(0, 256, (size[1], size[0], 3), dtype=np.uint8)
+        Image.fromarray(pixels).save(folder / f"{k}.{how.get('format', 'png')}", **how)
+    return read_images(folder, size=12).facts
+
+
+def ask_files(known, others):
+    return check_file_facts([*known, *others], np.arange(len(known) + len(others)) < len(known))
+
+
+def test_facts_of_a_file_are_those_of_its_head(tmp_path):
+    notes = Image.Exif()
+    notes[0x0110] = "Box Brownie"
+    picture(size=(30, 18)).save(tmp_path / "a.jpg", exif=notes, quality=30)
+    picture(size=(12, 12), mode="L").save(tmp_path / "b.png")
+    jpeg, png = read_images(tmp_path, size=12).facts
+    assert jpeg[:4] == ("JPEG", "RGB", 30, 18)
+    assert jpeg.camera == "Box Brownie"
+    assert jpeg.compression > 20
+    assert png == FileFacts("PNG", "L", 12, 12, None, None)
+
+
+@pytest.mark.parametrize(
+    ("known", "others", "words"),
+    [
+        ({"format": "png"}, {"format": "jpeg"}, "The format is 'PNG' for 40 of 40 labeled images "
+         "and for 0 of 60 unlabeled ones. The same goes for: JPEG compression."),
+        ({"format": "jpeg", "quality": 95}, {"format": "jpeg", "quality": 70},
+         "The JPEG compression is "),
+        ({"size": (16, 12)}, {"size": (12, 12)}, "The width is 16 for 40 of 40 labeled images"),
+    ],
+)  # fmt: skip
+def test_folders_that_were_saved_in_different_ways_are_told(tmp_path, known, others, words):
+    check = ask_files(
+        save_all(tmp_path / "known", 40, **known), save_all(tmp_path / "others", 60, **others)
+    )
+    assert check["verdict"] == "bad"
+    assert check["text"].startswith(words)
+    assert "Take both folders from one source." in check["text"]
+
+
+def test_folders_of_one_source_are_not_accused(tmp_path):
+    facts = save_all(tmp_path / "jpeg", 60, format="jpeg") + save_all(tmp_path / "png", 60)
+    random = np.random.default_rng(0)
+    for _ in range(50):
+        order = random.permutation(len(facts))
+        mixed = [facts[k] for k in order]
+        assert ask_files(mixed[:30], mixed[30:])["verdict"] == "good"
+
+
+def test_a_damaged_note_of_a_camera_leaves_the_image_readable(tmp_path):
+    file = io.BytesIO()
+    picture().save(file, "JPEG", exif=b"Exif\0\0II*\0\xff\xff\xff\xff")
+    (tmp_path / "a.jpg").write_bytes(file.getvalue())
+    (only,) = read_images(tmp_path, size=12).facts
+    assert (only.format, only.camera) == ("JPEG", None)
+
+
+def test_the_fit_asks_the_files(content, work):
+    assert content["checks"][-1]["name"] == "files of one source"
+    assert content["checks"][-1]["verdict"] == "good"
+    assert "files of one source" in (work / "page.html").read_text()
 
 
 def test_of_a_few_pictures_none_is_both_high_and_low():

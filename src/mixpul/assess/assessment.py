@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields
 from importlib import import_module
 from importlib.metadata import version as find_version
+from itertools import compress
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -29,6 +30,7 @@ from mixpul.assess.rows import Rows
 from mixpul.assess.source import Source
 from mixpul.assess.thresholds import compute_histogram
 from mixpul.base import PUClassifier
+from mixpul.images import FileFacts
 from mixpul.metrics import Estimate, learn_density_ratio
 
 __all__ = ["Assessment", "assess"]
@@ -243,7 +245,8 @@ def assess(
         whole = _learn(ready, n_folds, random_state, verbose, on_fitted, n_jobs)
         rows, labeled, fitted, ids = _leave_out(ready, whole, ids)
         remedy = Remedy(source.command, propensity)
-        judged = _judge(rows, labeled, fitted, known, remedy, random_state, verbose)
+        asked = _Asked(known, remedy, list(compress(source.files, ~ready.is_negative)))
+        judged = _judge(rows, labeled, fitted, asked, random_state, verbose)
     _enable_probabilities(fitted, labeled, judged.claims.prior)
     extremes = rows.list_extremes(labeled, fitted, ids, judged.importance)
     return Assessment(
@@ -310,6 +313,14 @@ def _enable_probabilities(
     fitted.classifier.class_prior_ = {"value": float(value), "source": prior["source"]}
 
 
+class _Asked(NamedTuple):
+    """What is known besides the rows: class prior, what could be done, how images were saved."""
+
+    known: dict[str, Any]
+    remedy: Remedy
+    files: Sequence[FileFacts]
+
+
 class _Judged(NamedTuple):
     """Parts of an `Assessment` that take time to find out, and columns that leak, in words."""
 
@@ -320,16 +331,22 @@ class _Judged(NamedTuple):
 
 
 def _judge(
-    rows: Rows, is_positive: NDArray[np.bool_], fitted: OutOfFold, known: dict[str, Any],
-    remedy: Remedy, seed: int, verbose: int,
-) -> _Judged:  # fmt: skip
+    rows: Rows,
+    is_positive: NDArray[np.bool_],
+    fitted: OutOfFold,
+    asked: _Asked,
+    seed: int,
+    verbose: int,
+) -> _Judged:
     # One generator for all: the order of the draws is part of what a seed means.
     random = np.random.default_rng(seed)
     with progress_bar(N_STEPS + rows.n_steps, "Judging", verbose, "steps") as advance:
-        claims = make_claims(is_positive, fitted.scores, **known)
+        claims = make_claims(is_positive, fitted.scores, **asked.known)
         advance({})
         evidence = rows.gather_evidence(is_positive, fitted, random, advance)
-        checks = run_checks(is_positive, fitted, claims.prior, evidence, rows.unit, remedy)
+        checks = run_checks(
+            is_positive, fitted, claims.prior, evidence, rows.unit, asked.remedy, asked.files
+        )
         advance({})
     return _Judged(
         claims=claims,

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from mixpul.images import NearCopy, Skipped
+from mixpul.images import FileFacts, NearCopy, Skipped
 
 __all__ = ["Source"]
 
@@ -39,6 +39,8 @@ class Source:
         Images that were left out, and why.
     copies : sequence of NearCopy
         Unlabeled images that are near copies of labeled positives.
+    files : sequence of FileFacts
+        How each image was taken and saved, in the order of the rows.
     """
 
     name: str | None = None
@@ -54,3 +56,4 @@ class Source:
     twins: Sequence[str] = ()
     skipped: Sequence[Skipped] = ()
     copies: Sequence[NearCopy] = ()
+    files: Sequence[FileFacts] = ()

@@ -293,6 +293,7 @@ def _describe_source(
         twins=data.twins,
         skipped=data.skipped,
         copies=copies,
+        files=data.facts,
     )
 
 

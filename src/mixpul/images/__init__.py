@@ -7,11 +7,13 @@ trained on other images: ``pip install "mixpul[pretrained]"``.
 from mixpul.images.copies import NearCopy, find_near_copies
 from mixpul.images.featured import read_features
 from mixpul.images.features import ImageFeatures
+from mixpul.images.files import FileFacts
 from mixpul.images.labels import LabeledImages, label_images
 from mixpul.images.reading import Images, Skipped, read_images, stream_images
 from mixpul.images.thumbnails import make_thumbnails
 
 __all__ = [
+    "FileFacts",
     "ImageFeatures",
     "Images",
     "LabeledImages",

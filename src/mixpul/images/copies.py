@@ -14,9 +14,14 @@ __all__ = ["NearCopy", "find_near_copies"]
 
 # Root mean square of the differences between thumbnails, in grey levels: at most so many, and at
 # most this share of what differs within the image, because images of one colour are all alike.
-MOST_LEVELS, MOST_SHARE = 6.0, 0.15
-# Features point in the same direction, too: cosine of the angle.
-LEAST_COSINE = 0.9
+MOST_LEVELS, MOST_SHARE = 12.0, 0.3
+# Brightness is compared apart: copies may be brighter as a whole, by this share of the same.
+MOST_BRIGHTER = 0.5
+# Where many images look alike, as digits do, a copy is still far nearer than others: than the fifth
+# nearest positive, at most this share of its distance.
+N_OTHERS, MOST_OF_OTHERS = 5, 0.4
+# Features point in roughly the same direction, too: cosine of the angle.
+LEAST_COSINE = 0.6
 # More positives are compared in part only, so that the time stays within seconds.
 MOST_POSITIVES = 5000
 ROWS_AT_A_TIME = 2048
@@ -30,7 +35,8 @@ class NearCopy(NamedTuple):
     id, positive : str
         Their names.
     distance : float
-        Root mean square of the differences of thumbnails, in grey levels from 0 to 255.
+        Root mean square of the differences of thumbnails, in grey levels from 0 to 255, but for
+        how bright they are as a whole.
     """
 
     id: str
@@ -75,14 +81,18 @@ def find_near_copies(
     positives, unlabeled = np.flatnonzero(is_positive), np.flatnonzero(~is_positive)
     if len(positives) > MOST_POSITIVES:
         positives = positives[:: -(-len(positives) // MOST_POSITIVES)]
-    flat = thumbnails.reshape(len(thumbnails), -1)
-    known = flat[positives].astype(np.float32)
+    known, known_means = _centre(thumbnails[positives])
     found: list[NearCopy] = []
     for start in range(0, len(unlabeled), ROWS_AT_A_TIME):
         rows = unlabeled[start : start + ROWS_AT_A_TIME]
-        nearest, distance = _find_nearest(flat[rows].astype(np.float32), known)
-        spread = flat[rows].astype(np.float32).std(1)
-        is_copy = distance <= np.minimum(MOST_LEVELS, np.maximum(1.0, MOST_SHARE * spread))
+        own, means = _centre(thumbnails[rows])
+        nearest, distance, of_others = _find_nearest(own, known)
+        spread, brighter = own.std(1), np.abs(means - known_means[nearest])
+        is_copy = (
+            (distance <= np.minimum(MOST_LEVELS, np.maximum(1.0, MOST_SHARE * spread)))
+            & (brighter <= np.maximum(1.0, MOST_BRIGHTER * spread))
+            & (distance <= MOST_OF_OTHERS * of_others)
+        )
         for k in np.flatnonzero(is_copy):
             row, twin = rows[k], positives[nearest[k]]
             if features is None or _compute_cosine(features[row], features[twin]) >= LEAST_COSINE:
@@ -90,15 +100,30 @@ def find_near_copies(
     return sorted(found, key=lambda copy: (copy.distance, copy.id))
 
 
+def _centre(thumbnails: NDArray[np.uint8]) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
+    """Return the numbers of each image less their mean, and the means."""
+    flat = thumbnails.reshape(len(thumbnails), -1).astype(np.float32)
+    means = flat.mean(1)
+    return flat - means[:, None], means
+
+
 def _find_nearest(
     rows: NDArray[np.float32], known: NDArray[np.float32]
-) -> tuple[NDArray[np.intp], NDArray[np.float32]]:
-    """Return for each row the nearest of the known ones, and the distance per number."""
+) -> tuple[NDArray[np.intp], NDArray[np.float32], NDArray[np.float32]]:
+    """Return for each row the nearest of the known ones, how far it is, and how far others are."""
     squares = (known**2).sum(1) - 2 * rows @ known.T
     nearest = squares.argmin(1)
     # Again, exactly: the difference of large squares has lost its digits.
-    distance = np.sqrt(((rows - known[nearest]) ** 2).mean(1))
-    return nearest, distance
+    distance = _measure_distance(rows, known[nearest])
+    if len(known) < N_OTHERS:
+        return nearest, distance, np.full_like(distance, np.inf)
+    others = np.argpartition(squares, N_OTHERS - 1, axis=1)[:, N_OTHERS - 1]
+    return nearest, distance, _measure_distance(rows, known[others])
+
+
+def _measure_distance(a: NDArray[np.float32], b: NDArray[np.float32]) -> NDArray[np.float32]:
+    """Return the root mean square of the differences in each row."""
+    return np.sqrt(((a - b) ** 2).mean(1))
 
 
 def _compute_cosine(a: NDArray, b: NDArray) -> float:

@@ -15,7 +15,7 @@ from mixpul._util.progress import progress_bar
 from mixpul.images.extractors import Extractor, compute_features
 from mixpul.images.feature_store import FeatureStore, Stored
 from mixpul.images.features import ImageFeatures
-from mixpul.images.files import Reading, import_pillow, read_files
+from mixpul.images.files import FileFacts, Reading, import_pillow, read_files
 from mixpul.images.reading import (
     Images,
     Skipped,
@@ -75,6 +75,7 @@ def read_features(
     names: list[str] = []
     digests: list[str] = []
     is_resized: list[bool] = []
+    facts: list[FileFacts] = []
     with (
         _open_store(cache, extractor, features.size) as store,
         progress_bar(len(paths), Path(folder).name, verbose, "images") as advance,
@@ -84,17 +85,18 @@ def read_features(
             for path, reading in zip(part, readings, strict=True):
                 advance({})
                 name = name_file(path, folder)
-                if reading.reason:
+                if reading.facts is None:
                     skipped.append(Skipped(name, reading.reason))
                     continue
                 names.append(name)
                 digests.append(reading.digest)
                 is_resized.append(reading.is_resized)
+                facts.append(reading.facts)
         if not names:
             raise ValueError(explain_nothing(folder, skipped))
         found = store.take(digests)
     pixels = np.empty((len(names), 3, 0, 0), dtype=np.uint8)
-    return Images(names, pixels, digests, is_resized, skipped, *found)
+    return Images(names, pixels, digests, is_resized, skipped, facts, *found)
 
 
 @contextmanager

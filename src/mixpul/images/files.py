@@ -4,6 +4,7 @@ import hashlib
 import warnings
 from collections.abc import Container
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
 from typing import IO, Any, NamedTuple
@@ -12,7 +13,7 @@ import numpy as np
 from joblib import cpu_count
 from numpy.typing import NDArray
 
-__all__ = ["Reading", "import_pillow", "read_files"]
+__all__ = ["FileFacts", "Reading", "import_pillow", "read_files"]
 
 # Pillow may use only these decoders, whatever a file claims to be.
 FORMATS = ("JPEG", "PNG", "BMP", "GIF", "WEBP", "TIFF")
@@ -23,19 +24,46 @@ LARGE_PIXELS = 8_000_000
 # copies. A band has about so many pixels.
 BAND_PIXELS = 1_000_000
 REDUCING_GAP = 2.0
-ORIENTATION = 0x0112  # in a camera's notes: which side is up
+# In a camera's notes: its name, and which side is up.
+CAMERA, ORIENTATION = 0x0110, 0x0112
+MOST_LETTERS = 100  # of a camera's name
+
+
+class FileFacts(NamedTuple):
+    """How an image was taken and saved, which is nothing of what it shows.
+
+    Attributes
+    ----------
+    format : str
+        Such as "JPEG".
+    colours : str
+        Such as "RGB", or "L" for grey; Pillow's mode.
+    width, height : int
+    compression : float or None
+        Of a JPEG file: the mean of its quantisation tables, higher for lower quality.
+    camera : str or None
+        Its name, if the file holds it.
+    """
+
+    format: str
+    colours: str
+    width: int
+    height: int
+    compression: float | None = None
+    camera: str | None = None
 
 
 class Reading(NamedTuple):
     """What became of a file: pixels, or the reason why there are none.
 
-    Neither is there for a file that is known already.
+    Of a file that is known already there are facts and a digest only.
     """
 
     pixels: NDArray[np.uint8] | None = None
     digest: str = ""
     is_resized: bool = False
     reason: str = ""
+    facts: FileFacts | None = None
 
 
 def import_pillow() -> Any:
@@ -91,11 +119,12 @@ def _read_file(
                     return Reading(reason=f"is {width} x {height}, not {size} x {size}")
                 if width * height > MOST_PIXELS:
                     return Reading(reason=f"has {width} x {height} pixels, too many to be read")
+                facts = _take_facts(image)
             if digest in known:
-                return Reading(None, digest, is_odd)
+                return Reading(None, digest, is_odd, facts=facts)
             if width * height > most_pixels:
                 return None
-            return Reading(_decode(file, size), digest, is_odd)
+            return Reading(_decode(file, size), digest, is_odd, facts=facts)
     except PIL.UnidentifiedImageError:
         return Reading(reason="is not an image that can be read, whatever its name says")
     except PIL.Image.DecompressionBombError:
@@ -104,6 +133,25 @@ def _read_file(
         # A broken file can make a decoder raise anything; one image must not stop the others.
         detail = getattr(error, "strerror", None) or str(error) or type(error).__name__
         return Reading(reason=f"is broken or cannot be read ({detail})")
+
+
+def _take_facts(image: Any) -> FileFacts:
+    """Return what the head of a file says; nothing is decoded."""
+    tables = getattr(image, "quantization", None)
+    camera = None
+    # Others hold notes behind the pixels, if at all. Damaged notes do not make an image unreadable.
+    if image.format in ("JPEG", "MPO"):
+        with suppress(Exception):
+            camera = str(image.getexif().get(CAMERA) or "").strip("\0 ")[:MOST_LETTERS] or None
+    width, height = image.size
+    return FileFacts(
+        image.format,
+        image.mode,
+        width,
+        height,
+        compression=float(np.mean(list(tables.values()))) if tables else None,
+        camera=camera,
+    )
 
 
 def _decode(file: IO[bytes], size: int) -> NDArray[np.uint8]:

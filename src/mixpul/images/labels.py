@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from mixpul._util.scratch import make_on_disk
 from mixpul.images.featured import read_features
 from mixpul.images.features import ImageFeatures
+from mixpul.images.files import FileFacts
 from mixpul.images.reading import Images, Skipped, check_image_folder, read_images, stream_images
 from mixpul.images.thumbnails import shrink_pixels
 
@@ -46,6 +47,8 @@ class LabeledImages(NamedTuple):
         Where these were asked for. Pixels are not kept then: their shape is (n, 3, 0, 0).
     digests : list of str
         SHA-256 of each file.
+    facts : list of FileFacts
+        How each of them was taken and saved.
     """
 
     names: list[str]
@@ -59,6 +62,7 @@ class LabeledImages(NamedTuple):
     thumbnails: NDArray[np.uint8]
     features: NDArray[np.float16] | None
     digests: list[str]
+    facts: list[FileFacts]
 
     @property
     def warnings(self) -> list[str]:
@@ -141,9 +145,9 @@ def list_labeled(
 
 def _join_parts(parts: Iterable[Images]) -> Images:
     """Put the parts of a folder together, and drop all pixels on the way."""
-    whole = Images([], np.empty((0, 3, 0, 0), dtype=np.uint8), [], [], [])
+    whole = Images([], np.empty((0, 3, 0, 0), dtype=np.uint8), [], [], [], [])
     for part in parts:
-        for name in ("names", "digests", "is_resized", "skipped"):
+        for name in ("names", "digests", "is_resized", "skipped", "facts"):
             getattr(whole, name).extend(getattr(part, name))
     return whole._replace(pixels=np.empty((len(whole.names), 3, 0, 0), dtype=np.uint8))
 
@@ -183,6 +187,7 @@ def _label(
         else shrink_pixels(pixels),
         features=_join("features", known, others, is_new) if has_features else None,
         digests=digests,
+        facts=[*known.facts, *(one for one, new in zip(others.facts, is_new, strict=True) if new)],
     )
 
 

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from mixpul._util.arrays import IMAGES_PER_PASS
 from mixpul._util.progress import progress_bar
-from mixpul.images.files import Reading, import_pillow, read_files
+from mixpul.images.files import FileFacts, Reading, import_pillow, read_files
 
 __all__ = [
     "LEAST_SIZE",
@@ -50,6 +50,8 @@ class Images(NamedTuple):
     is_resized : list of bool
         Which of them had another size.
     skipped : list of Skipped
+    facts : list of FileFacts
+        How each of them was taken and saved.
     features : ndarray of float16, shape (n, n_features), or None
         Where these were asked for. Pixels are not kept then: their shape is (n, 3, 0, 0).
     thumbnails : ndarray of uint8, shape (n, 3, 8, 8), or None
@@ -61,6 +63,7 @@ class Images(NamedTuple):
     digests: list[str]
     is_resized: list[bool]
     skipped: list[Skipped]
+    facts: list[FileFacts]
     features: NDArray[np.float16] | None = None
     thumbnails: NDArray[np.uint8] | None = None
 
@@ -111,6 +114,7 @@ def read_images(
         digests=[digest for part in parts for digest in part.digests],
         is_resized=[one for part in parts for one in part.is_resized],
         skipped=[one for part in parts for one in part.skipped],
+        facts=[one for part in parts for one in part.facts],
     )
 
 
@@ -142,26 +146,29 @@ def stream_images(
     # its place in a batch; this way each image has the place it has in the whole folder.
     pixels = np.empty((IMAGES_PER_PASS, 3, size, size), dtype=np.uint8)
     is_resized: list[bool] = []
+    facts: list[FileFacts] = []
     is_empty = True
     with progress_bar(len(paths), Path(folder).name, verbose, "images") as advance:
         for path, reading in zip(paths, _read_in_parts(paths, size, odd), strict=True):
             advance({})
             name = name_file(path, folder)
-            if reading.pixels is None:
+            if reading.pixels is None or reading.facts is None:
                 skipped.append(Skipped(name, reading.reason))
                 continue
             pixels[len(names)] = reading.pixels
             names.append(name)
             digests.append(reading.digest)
             is_resized.append(reading.is_resized)
+            facts.append(reading.facts)
             if len(names) == IMAGES_PER_PASS:
                 # A copy: the array is filled again while the caller still has this part.
-                yield Images(names, pixels.copy(), digests, is_resized, skipped)
-                names, digests, is_resized, skipped, is_empty = [], [], [], [], False
+                yield Images(names, pixels.copy(), digests, is_resized, skipped, facts)
+                names, digests, is_resized, skipped, facts = [], [], [], [], []
+                is_empty = False
     if is_empty and not names:
         raise ValueError(explain_nothing(folder, skipped))
     if names or skipped:
-        yield Images(names, pixels[: len(names)].copy(), digests, is_resized, skipped)
+        yield Images(names, pixels[: len(names)].copy(), digests, is_resized, skipped, facts)
 
 
 def check_image_folder(folder: str | os.PathLike) -> None:

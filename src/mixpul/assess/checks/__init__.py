@@ -3,7 +3,7 @@
 This is the list of checks, and the order in which they are shown.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from mixpul.assess.checks import (
     class_prior,
     enough_positives,
+    file_facts,
     leaks,
     random_draw,
     ranking,
@@ -21,6 +22,7 @@ from mixpul.assess.checks.random_draw import Remedy
 from mixpul.assess.checks.verdicts import VERDICTS, Check, Question, Verdict
 from mixpul.assess.evidence import TableEvidence
 from mixpul.assess.out_of_fold import OutOfFold
+from mixpul.images import FileFacts
 
 __all__ = ["QUESTIONS", "VERDICTS", "Check", "Question", "Remedy", "Verdict", "run_checks"]
 
@@ -35,15 +37,17 @@ def run_checks(
     evidence: TableEvidence | None,
     unit: str,
     remedy: Remedy,
+    files: Sequence[FileFacts] = (),
 ) -> list[Check]:
-    """Ask everything that can be asked; without columns some questions cannot be."""
+    """Ask everything that can be asked: some questions are for columns, one is for files."""
     checks = [
         enough_positives.check_enough_positives(is_positive),
         ranking.check_better_than_chance(is_positive, fitted.shares, unit),
         class_prior.check_class_prior(prior, unit),
     ]
     if evidence is None:
-        return [*checks, random_draw.answer_without_columns()]
+        of_files = [file_facts.check_file_facts(files, is_positive)] if files else []
+        return [*checks, random_draw.answer_without_columns(), *of_files]
     scores = fitted.scores.astype(np.float64)
     return [
         *checks,
