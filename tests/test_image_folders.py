@@ -18,7 +18,7 @@ from typer.testing import CliRunner
 from browser import contrast
 from mixpul import MixPULClassifier, cli, load, save
 from mixpul._names import IMAGE_METHODS
-from mixpul.assess import assess
+from mixpul.assess import Source, assess
 from mixpul.assess.checks.file_facts import check_file_facts
 from mixpul.assess.models import choose_image_classifier
 from mixpul.cli.options import ImageNet
@@ -481,6 +481,17 @@ def test_a_damaged_note_of_a_camera_leaves_the_image_readable(tmp_path):
     (tmp_path / "a.jpg").write_bytes(file.getvalue())
     (only,) = read_images(tmp_path, size=12).facts
     assert (only.format, only.camera) == ("JPEG", None)
+
+
+def test_what_files_give_away_is_a_warning_on_the_page(tmp_path):
+    known, others = save_all(tmp_path / "a", 20), save_all(tmp_path / "b", 30, format="jpeg")
+    data = label_images(tmp_path / "a", tmp_path / "b", size=12)
+    model = MixPULClassifier(net="small-conv", n_epochs=1, cross_fitting=2, random_state=0)
+    source = Source(files=[*known, *others])
+    found = assess(model, data.pixels, data.is_positive, source=source)
+    assert found.checks[-1]["verdict"] == "bad"
+    assert found.warnings[0] == found.checks[-1]["text"]
+    assert "Before you trust this" in render_fit_page(found.to_dict())
 
 
 def test_the_fit_asks_the_files(content, work):

@@ -22,6 +22,7 @@ from mixpul._util.json_values import to_plain
 from mixpul._util.progress import progress_bar
 from mixpul.assess._warnings import record_warnings
 from mixpul.assess.checks import Check, Remedy, run_checks
+from mixpul.assess.checks.file_facts import list_leaks
 from mixpul.assess.claims import Claims, make_claims
 from mixpul.assess.models import list_networks, write_settings
 from mixpul.assess.out_of_fold import N_FOLDS, OutOfFold, fit_on_all_rows, score_out_of_fold
@@ -102,7 +103,8 @@ class Assessment:
         Dicts of the ``"name"``, the ``"question"``, the ``"verdict"`` (good, note, caution or
         bad) and the ``"text"``. A note says that something is not known.
     warnings : list of str
-        Columns that give the label away, the warnings of the source, those raised by the fit.
+        Columns or files that give the label away, the warnings of the source, those raised by the
+        fit.
     made : dict
         Versions, date, command and seconds.
     """
@@ -322,7 +324,7 @@ class _Asked(NamedTuple):
 
 
 class _Judged(NamedTuple):
-    """Parts of an `Assessment` that take time to find out, and columns that leak, in words."""
+    """Parts of an `Assessment` that take time to find out, and what leaks, in words."""
 
     claims: Claims
     importance: list[dict[str, Any]]
@@ -351,7 +353,7 @@ def _judge(
     return _Judged(
         claims=claims,
         importance=evidence.importance if evidence else [],
-        leaks=[str(leak) for leak in evidence.leaks] if evidence else [],
+        leaks=[str(leak) for leak in evidence.leaks] if evidence else list_leaks(checks),
         checks=checks,
     )
 

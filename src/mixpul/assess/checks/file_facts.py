@@ -9,7 +9,7 @@ from mixpul.assess.checks.verdicts import Check, Question
 from mixpul.images import FileFacts
 from mixpul.tables import Leak, leaks
 
-__all__ = ["QUESTION", "check_file_facts"]
+__all__ = ["QUESTION", "check_file_facts", "list_leaks"]
 
 QUESTION = Question(
     "files of one source", "Does the way images were taken or saved give the label away?"
@@ -41,6 +41,12 @@ def check_file_facts(files: Sequence[FileFacts], is_positive: NDArray[np.bool_])
         "Neither the format, the camera, the colour mode, the JPEG compression nor the size of the "
         "files tells labeled from unlabeled images.",
     )
+
+
+def list_leaks(checks: Sequence[Check]) -> list[str]:
+    """Return what a bad answer to this question says, as a warning."""
+    own = [check for check in checks if check["name"] == QUESTION.name]
+    return [check["text"] for check in own if check["verdict"] == "bad"]
 
 
 def _describe(leaking: Sequence[Leak]) -> str:
