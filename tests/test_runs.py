@@ -72,6 +72,40 @@ class TestRun:
         assert record["seconds"] >= 0
         assert record["made_with"]["python"] == sys.version.split()[0]
 
+    def test_what_two_targets_share_is_performed_once_and_stands_in_both(self, tmp_path):
+        performed = []
+
+        def note(trial):
+            performed.append(trial.id)
+            return square(trial)
+
+        first = trials(2)
+        both = [*first, *(replace(trial, target="other") for trial in trials(3))]
+        assert len(run(both, note, tmp_path)) == 5
+        assert len(performed) == 3
+        for target, n in (("toy", 2), ("other", 3)):
+            records = read_results(tmp_path, target)
+            assert {record["target"] for record in records} == {target}
+            assert [record["auc"] for record in records] == [k**2 / 100 for k in range(n)]
+        assert plan(both, tmp_path).left == []
+        # Those of another target that were packed long ago, too.
+        pack_results(tmp_path, "other")
+        third = [replace(trial, target="third") for trial in trials(3)]
+        (done, *_) = run(third, note, tmp_path)
+        assert len(performed) == 3
+        assert done["id"] == third[0].id
+        assert plan(third, tmp_path).left == []
+
+    def test_a_failure_is_not_taken_over(self, tmp_path):
+        (failed,) = trials(1, c=13)
+        run([failed], square, tmp_path)
+        (record,) = run([replace(failed, target="other")], lambda _: {"auc": 0.5}, tmp_path)
+        assert record["auc"] == 0.5
+        # Nor repeated: each target tries by itself.
+        third = [replace(failed, target=name) for name in ("third", "fourth")]
+        (only,) = run([replace(t, seed=1) for t in third], square, tmp_path)
+        assert has_failed(only)
+
     def test_finished_trials_are_not_run_again(self, tmp_path):
         run(trials(3), square, tmp_path)
         before = {p: p.stat().st_mtime_ns for p in (tmp_path / "toy").iterdir()}

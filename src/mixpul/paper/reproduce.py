@@ -87,11 +87,15 @@ def _keep_available(
 def _describe_time(todo: Plan, jobs: int) -> str:
     if not todo.left:
         return "."
-    seconds = estimate_seconds(todo.left, todo.done)
+    if not todo.new:
+        return "; all of them are done for another target, too."
+    seconds = estimate_seconds(todo.new, todo.done)
     if seconds is None:
         return "; how long they take is known once some are done."
+    shared = len(todo.left) - len(todo.new)
+    taken = f", {shared} of them shared with another target" if shared else ""
     minutes = seconds / jobs / 60
-    return f", about {minutes:.0f} minutes with {jobs} at a time."
+    return f"{taken}, about {minutes:.0f} minutes with {jobs} at a time."
 
 
 def _report_failures(records: list[Record], console: Console) -> list[Record]:

@@ -13,7 +13,7 @@ import traceback
 import warnings
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, fields
 from importlib.metadata import version as installed
 from pathlib import Path
 from typing import Any
@@ -83,10 +83,30 @@ KNOWN = OF_TRIAL.keys() | MAYBE.keys()
 
 @dataclass(frozen=True)
 class Plan:
-    """What a run has to do: trials that are left, and results of those that are done."""
+    """What a run has to do.
+
+    Attributes
+    ----------
+    left : list of Trial
+        Trials that have no result.
+    done : list of dict
+        The results of the others.
+    elsewhere : dict of str to dict
+        Results of other targets that will do for trials that are left, by `Trial.work`.
+    """
 
     left: list[Trial]
     done: list[Record]
+    elsewhere: dict[str, Record]
+
+    @property
+    def new(self) -> list[Trial]:
+        """Trials to perform: of those that differ in their target alone, the first."""
+        first: dict[str, Trial] = {}
+        for trial in self.left:
+            if trial.work not in self.elsewhere:
+                first.setdefault(trial.work, trial)
+        return list(first.values())
 
 
 def plan(trials: Iterable[Trial], folder: str | os.PathLike) -> Plan:
@@ -95,19 +115,20 @@ def plan(trials: Iterable[Trial], folder: str | os.PathLike) -> Plan:
     A trial that failed is left: the next run tries it again. So is a trial whose result is
     damaged; a warning names the file.
     """
+    folder = Path(folder)
     results: dict[str, Record] = {}
     left, done = [], []
     read = set()
     for trial in trials:
         if trial.target not in read:
             read.add(trial.target)
-            records = _collect_results(Path(folder), trial.target, _note_damage)
+            records = _collect_results(folder, trial.target, _note_damage)
             results |= {r["id"]: r for r in records if not has_failed(r)}
         if trial.id in results:
             done.append(results[trial.id])
         else:
             left.append(trial)
-    return Plan(left, done)
+    return Plan(left, done, _find_elsewhere(folder, {trial.work for trial in left}))
 
 
 def run(
@@ -126,7 +147,8 @@ def run(
     trials : iterable of Trial
     perform : callable (Trial) -> dict
         What a trial does; a function of a module, so that other processes find it. An exception
-        is recorded as the result of its trial, and the others go on.
+        is recorded as the result of its trial, and the others go on. A trial that another target
+        has, too, is performed once, and its result stands in both.
     folder : path
         Created if it does not exist. Several runs may write into it at once.
     jobs : int, default=1
@@ -143,25 +165,38 @@ def run(
         The results written by this run, in the order of their completion.
     """
     folder = Path(folder)
-    left = plan(trials, folder).left
+    todo = plan(trials, folder)
     folder.mkdir(parents=True, exist_ok=True)
     remove_partials(folder)
-    for target in {trial.target for trial in left}:
+    for target in {trial.target for trial in todo.left}:
         (folder / target).mkdir(exist_ok=True)
         remove_partials(folder / target)
+    same: dict[str, list[Trial]] = {}
+    for trial in todo.left:
+        same.setdefault(trial.work, []).append(trial)
     records = []
     with (
         _use_workers(jobs, scheduler),
-        progress_bar(len(left), "trials", verbose, unit="done") as advance,
+        progress_bar(len(todo.left), "trials", verbose, unit="done") as advance,
     ):
-        # One trial at a time to a worker, and no more handed out than are about to run: a kill
-        # loses only what is under way, and another run may take what is not.
-        parallel = Parallel(batch_size=1, pre_dispatch="n_jobs", return_as="generator_unordered")
-        for record in parallel(_make_tasks(left, perform, folder)):
+
+        def finish(record: Record) -> None:
             # Written here: the workers of a cluster need not see the folder.
             _keep_result(folder, record)
             records.append(record)
             advance({})
+
+        for work, record in todo.elsewhere.items():
+            for trial in same[work]:
+                finish(_copy_for(trial, record))
+        # One trial at a time to a worker, and no more handed out than are about to run: a kill
+        # loses only what is under way, and another run may take what is not.
+        parallel = Parallel(batch_size=1, pre_dispatch="n_jobs", return_as="generator_unordered")
+        for record in parallel(_make_tasks(todo.new, perform, folder)):
+            finish(record)
+            others = [] if has_failed(record) else same[_as_trial(record).work][1:]
+            for trial in others:
+                finish(_copy_for(trial, record))
     return records
 
 
@@ -255,6 +290,28 @@ def estimate_seconds(left: Iterable[Trial], done: Iterable[Record]) -> float | N
         like = next(times[key] for key in keys if key in times)
         total += sum(like) / len(like)
     return total
+
+
+def _find_elsewhere(folder: Path, wanted: set[str]) -> dict[str, Record]:
+    """Return the results of all targets in `folder`, by their work, that are `wanted`."""
+    if not wanted or not folder.is_dir():
+        return {}
+    targets = {path.stem for path in folder.glob("*.jsonl")}
+    targets |= {path.name for path in folder.iterdir() if path.is_dir()}
+    done = {}
+    for target in sorted(targets):
+        for record in _collect_results(folder, target, lambda _: None):
+            if not has_failed(record) and (work := _as_trial(record).work) in wanted:
+                done[work] = record
+    return done
+
+
+def _as_trial(record: Record) -> Trial:
+    return Trial(**{field.name: record[field.name] for field in fields(Trial)})
+
+
+def _copy_for(trial: Trial, record: Record) -> Record:
+    return {**record, "id": trial.id, "target": trial.target}
 
 
 def _make_tasks(

@@ -4,7 +4,7 @@ import hashlib
 import json
 import re
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 from mixpul import __version__
@@ -46,6 +46,11 @@ class Trial:
     settings: Mapping[str, Any] = field(default_factory=dict, hash=False)
     recipe: str = ""
     version: str = __version__
+
+    @property
+    def work(self) -> str:
+        """All but the target, as text: what two targets share is one training."""
+        return json.dumps(asdict(replace(self, target="")), sort_keys=True)
 
     @property
     def id(self) -> str:
