@@ -9,8 +9,8 @@ among the first 40,000 training images; the next 5,000 are held out. Test images
 as it was before, with the same seed. No trick looks at a label. Results are in
 benchmarks/results/conv_tricks.jsonl; a run that was stopped goes on where it stopped.
 
-Flips in every second epoch instead of at random are not among them: they spread the views of an
-image that comes again, and in 400 steps of 64 images most unlabeled ones come once or never.
+Portfolios of cross-fitted networks are at the end, with equal numbers of steps in all: three
+networks of 400 steps, and more of them with fewer steps each.
 """
 
 import argparse
@@ -27,9 +27,9 @@ from sklearn.base import clone
 from sklearn.metrics import roc_auc_score
 from torch import Tensor, nn
 
-from mixpul import datasets
+from mixpul import augment, datasets
 from mixpul.methods.mixpul import MixPULClassifier
-from mixpul.nets import PlainConv
+from mixpul.nets import PlainConv, SmallConv
 from mixpul.paper.methods import find_method
 from mixpul.training import as_rows
 from pretrained import read_results
@@ -95,6 +95,10 @@ def make_narrow(shape: tuple[int, ...]) -> nn.Module:
     return PlainConv(shape, (*WIDTHS[:-1], 64))
 
 
+def make_small_and_narrow(shape: tuple[int, ...]) -> nn.Module:
+    return SmallConv(shape, (64, 128, 128, 128, 64))
+
+
 # -- training ------------------------------------------------------------------------------
 
 
@@ -115,6 +119,35 @@ class Falling(MixPULClassifier):
         return optimizer
 
 
+class AlternatingFlips:
+    """Each image comes from a random side at first, and then from the other side every time."""
+
+    def __init__(self) -> None:
+        self.is_mirrored: dict[float, bool] = {}
+
+    def __call__(self, x: Tensor, generator: torch.Generator) -> Tensor:
+        # An image is known by the sum of its pixels: batches do not say which rows they hold.
+        names = x.double().sum((1, 2, 3)).tolist()
+        at_random = (torch.rand(len(x), generator=generator) < 0.5).tolist()
+        for name, first in zip(names, at_random, strict=True):
+            self.is_mirrored[name] = not self.is_mirrored.get(name, first)
+        mirrored = torch.tensor([self.is_mirrored[name] for name in names])
+        return torch.where(mirrored[:, None, None, None], x.flip(-1), x)
+
+
+class Alternating(MixPULClassifier):
+    """MixPUL with alternating flips in place of random ones."""
+
+    def fit(self, X: np.ndarray, y: np.ndarray) -> "Alternating":
+        # Under the name of the random ones, so that images are still scored from both sides.
+        at_random = augment.AUGMENTATIONS["flip"]
+        augment.AUGMENTATIONS["flip"] = AlternatingFlips()
+        try:
+            return super().fit(X, y)
+        finally:
+            augment.AUGMENTATIONS["flip"] = at_random
+
+
 def list_variants(filters: Tensor) -> dict[str, MixPULClassifier]:
     model = find_method("cifar10-cpu", "MixPUL", {"n_positive": N_LABELED}).model
     adopted = clone(model).set_params(cross_fitting=None)
@@ -130,6 +163,14 @@ def list_variants(filters: Tensor) -> dict[str, MixPULClassifier]:
         "narrow last layer": clone(model).set_params(net=make_narrow),
         "small-conv": adopted,
         "small-conv, twice the steps": clone(adopted).set_params(n_epochs=2 * model.n_epochs),
+        "small-conv, alternating flips": Alternating(**adopted.get_params(deep=False)),
+        "small-conv, narrow last layer": clone(adopted).set_params(net=make_small_and_narrow),
+        **{
+            f"small-conv, {n_nets} networks of {50 * n_epochs} steps": clone(adopted).set_params(
+                cross_fitting=n_nets, n_epochs=n_epochs
+            )
+            for n_nets, n_epochs in ((3, 8), (5, 5), (8, 3))
+        },
     }
 
 

@@ -437,6 +437,51 @@ def test_a_folder_is_scored_as_in_python(fitted, tmp_path):
 
 
 @has_weights
+@pytest.mark.parametrize("further", [[], ["--cache", "kept"]])
+def test_scores_take_features_that_are_known(fitted, tmp_path, monkeypatch, further):
+    monkeypatch.chdir(tmp_path)
+    model = tmp_path / "m.mixpul"
+    model.write_bytes((fitted / "m.mixpul").read_bytes())
+    fill(tmp_path / "new", 4, 6, seed=7, size=32)
+    (tmp_path / "new" / "broken.png").write_bytes(b"no picture")
+    words = ["predict-images", model, tmp_path / "new", *further]
+    if not further:
+        (tmp_path / "m.mixpul.features").mkdir()
+    result = run(*words, "-o", tmp_path / "first.csv")
+    assert result.code == 0, result.err
+    assert "broken.png is not an image" in result.err
+    computed = []
+
+    def compute(extractor, pixels):
+        computed.append(len(pixels))
+        return extractors.compute_features(extractor, pixels)
+
+    monkeypatch.setattr(featured, "compute_features", compute)
+    fill(tmp_path / "new" / "later", 1, 1, seed=8, size=32)
+    assert run(*words, "-o", tmp_path / "second.csv").code == 0
+    assert computed == [2]
+    first, second = ((tmp_path / f"{name}.csv").read_text() for name in ("first", "second"))
+    assert set(first.splitlines()) < set(second.splitlines())
+    assert len(second.splitlines()) == 13
+    result = run("review", model, tmp_path / "new", "--unseen", "-n", 4, "-o", tmp_path / "q.csv")
+    assert result.code == 0, result.err
+    # Without a folder beside the model nothing is kept, and nothing is left behind.
+    assert computed == ([2] if not further else [2, 12])
+    assert (tmp_path / "m.mixpul.features").is_dir() == (not further)
+
+
+@has_weights
+def test_a_model_of_pixels_has_no_features_to_keep(folders, tmp_path, quick):
+    data = label_images(*folders, size=8)
+    save(quick(net="small-conv").fit(data.pixels, data.is_positive), tmp_path / "m")
+    words = ["--cache", tmp_path / "kept", "-o", tmp_path / "s.csv"]
+    result = run("predict-images", tmp_path / "m", folders[1], *words)
+    assert result.code == 2
+    assert "learned from pixels and has no features to keep; leave --cache out" in result.err
+    assert not (tmp_path / "kept").exists()
+
+
+@has_weights
 @pytest.mark.parametrize(
     ("words", "sentence"),
     [
@@ -532,6 +577,18 @@ def test_in_a_browser_images_are_answered_by_keys(fitted, browser, tmp_path, wid
 # -- long runs ------------------------------------------------------------------------------
 
 
+def kill_at_parts(command, cache, n):
+    """Start a command and kill it when the cache has so many parts; return when each was made."""
+    child = subprocess.Popen(command, stderr=subprocess.PIPE)
+    while child.poll() is None and len(list(cache.glob("*.features"))) < n:
+        time.sleep(0.01)
+    child.send_signal(signal.SIGKILL)
+    child.communicate()
+    kept = {path: path.stat().st_mtime_ns for path in cache.glob("*.features")}
+    assert len(kept) >= n
+    return kept
+
+
 @has_weights
 @pytest.mark.slow
 def test_a_killed_fit_goes_on_where_it_stopped(tmp_path):
@@ -540,14 +597,8 @@ def test_a_killed_fit_goes_on_where_it_stopped(tmp_path):
     words = ["fit-images", tmp_path / "known", tmp_path / "unlabeled", *QUICK]
     command = [sys.executable, "-m", "mixpul", *map(str, words), "-o", str(tmp_path / "m")]
     cache = tmp_path / "m.features"
-    child = subprocess.Popen(command, stderr=subprocess.PIPE)
     # Two parts: that of the known images, and the first one of the others.
-    while child.poll() is None and len(list(cache.glob("*.features"))) < 2:
-        time.sleep(0.01)
-    child.send_signal(signal.SIGKILL)
-    child.communicate()
-    kept = {path: path.stat().st_mtime_ns for path in cache.glob("*.features")}
-    assert len(kept) >= 2
+    kept = kill_at_parts(command, cache, 2)
     assert not (tmp_path / "m").exists()
     assert subprocess.run(command, check=False, capture_output=True).returncode == 0
     assert {path: path.stat().st_mtime_ns for path in kept} == kept
@@ -555,6 +606,22 @@ def test_a_killed_fit_goes_on_where_it_stopped(tmp_path):
     assert run(*words, "-o", tmp_path / "again").code == 0
     assert (tmp_path / "again").read_bytes() == (tmp_path / "m").read_bytes()
     assert not list(cache.glob(".*.partial"))
+
+
+@has_weights
+@pytest.mark.slow
+def test_killed_scores_go_on_where_they_stopped(fitted, tmp_path):
+    fill(tmp_path / "new", 500, 1200, seed=1, size=32)
+    cache, out = tmp_path / "kept", tmp_path / "s.csv"
+    words = ["predict-images", fitted / "m.mixpul", tmp_path / "new", "--cache", cache]
+    command = [sys.executable, "-m", "mixpul", *map(str, words), "-o", str(out)]
+    kept = kill_at_parts(command, cache, 1)
+    assert not out.exists()
+    assert subprocess.run(command, check=False, capture_output=True).returncode == 0
+    assert {path: path.stat().st_mtime_ns for path in kept} == kept
+    assert len(list(cache.glob("*.features"))) == 4
+    assert run(*words[:3], "-o", tmp_path / "whole.csv").code == 0
+    assert (tmp_path / "whole.csv").read_text() == out.read_text()
 
 
 GROWTH = """

@@ -1,6 +1,5 @@
 """`mixpul review` for folders of images."""
 
-import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -12,9 +11,9 @@ from numpy.typing import NDArray
 from mixpul.assess import review as draw_rows
 from mixpul.assess.answered import Answered
 from mixpul.assess.queues import Queue, make_queue
+from mixpul.cli._image_models import load_image_model
 from mixpul.cli._messages import choose_verbosity, note_skipped
-from mixpul.cli.predict_images import load_image_model
-from mixpul.images import make_thumbnails, stream_images
+from mixpul.images import make_thumbnails
 from mixpul.images.labels import hash_content, list_labeled
 from mixpul.persistence import read_scores
 
@@ -50,7 +49,7 @@ def draw_images(
 ) -> tuple[Queue, list[str | None]]:
     """Draw unlabeled images; return the queue, and an address to show for each of them."""
     names = [folders] if isinstance(folders, str) else list(folders)
-    files = _score_unseen(model, info, names) if is_unseen else _find_scored(model, info, names)
+    files = _score_unseen(model, names) if is_unseen else _find_scored(model, info, names)
     if rounds is not None and rounds.table != files.fingerprint:
         raise ValueError("The earlier queue was drawn from other images; draw from the same ones.")
     drawn = draw_rows(
@@ -103,28 +102,23 @@ def _find_scored(model: Path, info: Mapping[str, Any], folders: list[str]) -> _F
     )
 
 
-def _score_unseen(model: Path, info: Mapping[str, Any], folders: list[str]) -> _Files:
+def _score_unseen(model: Path, folders: list[str]) -> _Files:
     """Return the images of another folder, scored by the model."""
     if len(folders) != 1:
         raise typer.BadParameter("With --unseen, name one folder of images.")
-    classifier, size = load_image_model(model)
+    loaded = load_image_model(model)
     names: list[str] = []
     digests: list[str] = []
     scores: list[NDArray] = []
-    parts = stream_images(
-        folders[0], size=size, odd=info["pictures"]["odd"], verbose=choose_verbosity()
-    )
-    for part in parts:
+    for part, rows in loaded.stream(Path(folders[0])):
         note_skipped(part.skipped)
         if part.names:
             names += part.names
             digests += part.digests
-            scores.append(classifier.predict_proba(part.pixels)[:, 1])
+            scores.append(loaded.classifier.predict_proba(rows)[:, 1])
     is_known = np.zeros(len(names), dtype=bool)
     fingerprint = _shorten(hash_content(digests, is_known))
-    return _Files(
-        names, digests, is_known, np.concatenate(scores), fingerprint, Path(os.fspath(folders[0]))
-    )
+    return _Files(names, digests, is_known, np.concatenate(scores), fingerprint, Path(folders[0]))
 
 
 def _shorten(fingerprint: str) -> str:

@@ -1,6 +1,7 @@
 """What `predict` and `predict-images` share: scores are written as they come."""
 
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -33,22 +34,26 @@ def write_scores(
     unit: str,
     key: str,
     further: dict[str, Any] | None = None,
+    shows_progress: bool = False,
 ) -> None:
     """Write record batches with a column `predicted`, and say how many rows there were.
 
     Rows are called `unit`; the JSON has their number under `key`, and `further`, which may be
-    filled while the batches are made.
+    filled while the batches are made. They are counted on the terminal, unless they show their own
+    progress.
     """
     out, n_rows, n_flagged = outputs.out, 0, 0
 
     def count() -> Iterator[Any]:
         nonlocal n_rows, n_flagged
         # Standard output may be where the scores go.
-        with Console(stderr=True).status("Scoring") as status:
+        status = None if shows_progress else Console(stderr=True).status("Scoring")
+        with status or nullcontext():
             for batch in batches:
                 n_rows += batch.num_rows
                 n_flagged += int(batch.column("predicted").true_count)
-                status.update(f"{n_rows:,} {unit}s")
+                if status is not None:
+                    status.update(f"{n_rows:,} {unit}s")
                 yield batch
 
     what = ("Standard output", "Make room.") if out == "-" else (repr(out),)

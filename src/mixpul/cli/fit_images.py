@@ -10,6 +10,7 @@ import typer
 
 from mixpul._names import IMAGE_METHODS
 from mixpul._util.processes import is_one_of_several
+from mixpul.cli._image_models import name_cache
 from mixpul.cli._messages import choose_verbosity, note, note_skipped, speak_warnings
 from mixpul.cli._outputs import check_outputs
 from mixpul.cli.options import (
@@ -145,8 +146,7 @@ def _fill_learning(asked: Learning, model: Path) -> tuple[str | None, Learning]:
 
     extractor = _choose_features(asked.features, asked.net)
     size = asked.size or (NETWORK_SIZE if extractor is None else FEATURE_SIZE)
-    cache = asked.cache or model.with_name(f"{model.name}.features")
-    return extractor, asked._replace(size=size, cache=cache)
+    return extractor, asked._replace(size=size, cache=asked.cache or name_cache(model))
 
 
 def _choose_features(asked: Features | None, net: ImageNet | None) -> str | None:

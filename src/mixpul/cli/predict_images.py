@@ -1,6 +1,6 @@
 """`mixpul predict-images`: score a folder of images."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -10,17 +10,22 @@ from mixpul.cli._messages import note_skipped
 from mixpul.cli.options import ModelArgument, ScoreOutputs
 
 if TYPE_CHECKING:
-    from sklearn.pipeline import Pipeline
+    from mixpul.cli._image_models import ImageModel
 
-    from mixpul.base import PUClassifier
-    from mixpul.images import Images
-
-__all__ = ["load_image_model", "predict_images"]
+__all__ = ["predict_images"]
 
 
 def predict_images(
     model: ModelArgument,
     folder: Annotated[Path, typer.Argument(metavar="FOLDER", help="Images to score.")],
+    *,
+    cache: Annotated[
+        Path | None,
+        typer.Option(
+            help="Folder where features are kept, so that a run that was stopped goes on; by "
+            "default MODEL.features, if it is there."
+        ),
+    ] = None,
     outputs: ScoreOutputs,
 ) -> None:
     """Score a folder of images of any size: columns `picture`, `score` and `predicted`.
@@ -28,60 +33,32 @@ def predict_images(
     Example: [bold]mixpul predict-images cats.mixpul more -o scores.csv --threshold prior[/bold]
     """
     # Imported here: it takes seconds, --help should not.
+    from mixpul.cli._image_models import load_image_model
     from mixpul.cli._scores import check_score_outputs, write_scores
     from mixpul.cli._thresholds import find_threshold
-    from mixpul.images import stream_images
     from mixpul.persistence import describe
     from mixpul.persistence.notes import check_notes
 
     check_score_outputs(outputs, [str(model)])
-    classifier, size = load_image_model(model)
+    loaded = load_image_model(model, cache)
     info = check_notes(describe(model)["info"])
     asked = outputs.threshold
     threshold = None if asked is None else find_threshold(asked, info)
-    # A model that was saved from Python does not say what to do with other sizes.
-    parts = stream_images(folder, size=size, odd=info.get("pictures", {}).get("odd", "resize"))
     skipped: list[dict[str, str]] = []
     write_scores(
-        _score(classifier, parts, outputs, threshold, skipped),
+        _score(loaded, folder, outputs, threshold, skipped),
         outputs,
         threshold=threshold,
         unit="image",
         key="pictures",
         further={"skipped": skipped},
+        shows_progress=True,
     )
 
 
-def load_image_model(path: Path) -> "tuple[PUClassifier | Pipeline, int]":
-    """Return the classifier of a model file, and the size of its images."""
-    import numpy as np
-    from sklearn.pipeline import Pipeline
-
-    from mixpul import load
-    from mixpul.images import ImageFeatures
-
-    classifier = load(path)
-    if isinstance(classifier, Pipeline) and isinstance(classifier[0], ImageFeatures):
-        # Now: missing weights should not cost the reading of a folder.
-        classifier[0].find_extractor()
-        return classifier, classifier[0].size
-    if isinstance(classifier, Pipeline):
-        raise ValueError(
-            f"{str(path)!r} was fitted on a table and does not take images; score a table with "
-            "`mixpul predict`."
-        )
-    size = classifier._row_shape[-1]
-    if classifier._row_dtype != np.uint8 or classifier._row_shape != (3, size, size):
-        raise ValueError(
-            f"{str(path)!r} takes rows of shape {classifier._row_shape}, not square images in "
-            "colour; fit one with `mixpul fit-images`."
-        )
-    return classifier, size
-
-
 def _score(
-    classifier: "PUClassifier | Pipeline",
-    parts: "Iterable[Images]",
+    model: "ImageModel",
+    folder: Path,
     outputs: ScoreOutputs,
     threshold: float | None,
     skipped: list[dict[str, str]],
@@ -93,13 +70,14 @@ def _score(
     from mixpul.tables.scoring import make_calibrator, make_scored_batch
 
     pa = import_tables()
+    classifier = model.classifier
     last = classifier[-1] if isinstance(classifier, Pipeline) else classifier
     calibrate = make_calibrator(last, outputs.prior) if outputs.probability else None
-    for part in parts:
+    for part, rows in model.stream(folder):
         note_skipped(part.skipped)
         skipped += [one._asdict() for one in part.skipped]
         # All files of the last part may have been skipped.
         if part.names:
             names = {"picture": pa.array(part.names)}
-            logits = classifier.decision_function(part.pixels)
+            logits = classifier.decision_function(rows)
             yield make_scored_batch(names, logits, threshold, calibrate)

@@ -5,7 +5,7 @@ trained on other images: ``pip install "mixpul[pretrained]"``.
 """
 
 from mixpul.images.copies import NearCopy, find_near_copies
-from mixpul.images.featured import read_features
+from mixpul.images.featured import read_features, stream_features
 from mixpul.images.features import ImageFeatures
 from mixpul.images.files import FileFacts
 from mixpul.images.labels import LabeledImages, label_images
@@ -24,5 +24,6 @@ __all__ = [
     "make_thumbnails",
     "read_features",
     "read_images",
+    "stream_features",
     "stream_images",
 ]

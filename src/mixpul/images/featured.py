@@ -15,18 +15,20 @@ from mixpul._util.progress import progress_bar
 from mixpul.images.extractors import Extractor, compute_features
 from mixpul.images.feature_store import FeatureStore, Stored
 from mixpul.images.features import ImageFeatures
-from mixpul.images.files import FileFacts, Reading, import_pillow, read_files
+from mixpul.images.files import Reading, import_pillow, read_files
 from mixpul.images.reading import (
     Images,
     Skipped,
     check_image_folder,
     explain_nothing,
+    join_without_pixels,
     list_files,
+    make_no_pixels,
     name_file,
 )
 from mixpul.images.thumbnails import shrink_pixels
 
-__all__ = ["read_features"]
+__all__ = ["read_features", "stream_features"]
 
 
 def read_features(
@@ -67,43 +69,50 @@ def read_features(
     >>> read_features(folder, means).features
     array([[1., 0., 0.]], dtype=float16)
     """
-    import_pillow()
-    check_image_folder(folder)
     features = features or ImageFeatures()
-    extractor = features.find_extractor()
-    paths, skipped = list_files(folder)
-    names: list[str] = []
-    digests: list[str] = []
-    is_resized: list[bool] = []
-    facts: list[FileFacts] = []
-    with (
-        _open_store(cache, extractor, features.size) as store,
-        progress_bar(len(paths), Path(folder).name, verbose, "images") as advance,
-    ):
-        for part, readings in _read_ahead(paths, features.size, odd, store):
-            _compute_new(extractor, readings, store)
-            for path, reading in zip(part, readings, strict=True):
-                advance({})
-                name = name_file(path, folder)
-                if reading.facts is None:
-                    skipped.append(Skipped(name, reading.reason))
-                    continue
-                names.append(name)
-                digests.append(reading.digest)
-                is_resized.append(reading.is_resized)
-                facts.append(reading.facts)
-        if not names:
-            raise ValueError(explain_nothing(folder, skipped))
-        found = store.take(digests)
-    pixels = np.empty((len(names), 3, 0, 0), dtype=np.uint8)
-    return Images(names, pixels, digests, is_resized, skipped, facts, *found)
+    with _open_store(folder, features, cache) as (extractor, store):
+        parts = _stream_computed(folder, features.size, extractor, store, odd, verbose)
+        whole = join_without_pixels(parts)
+        return whole._replace(**store.take(whole.digests)._asdict())
+
+
+def stream_features(
+    folder: str | os.PathLike,
+    features: ImageFeatures | None = None,
+    *,
+    cache: str | os.PathLike | None = None,
+    odd: str = "resize",
+    verbose: int = 0,
+) -> Iterator[Images]:
+    """Read the images of a folder as features some hundred at a time, as each part is computed.
+
+    Parameters
+    ----------
+    folder, features, cache, odd, verbose
+        As in `read_features`.
+
+    Yields
+    ------
+    Images
+        As `read_features` returns, of up to 512 files; those skipped on the way come with them.
+    """
+    features = features or ImageFeatures()
+    with _open_store(folder, features, cache) as (extractor, store):
+        for part in _stream_computed(folder, features.size, extractor, store, odd, verbose):
+            # All files of the last part may have been skipped.
+            found = store.take(part.digests)._asdict() if part.names else {}
+            yield part._replace(**found)
 
 
 @contextmanager
 def _open_store(
-    cache: str | os.PathLike | None, extractor: Extractor, size: int
-) -> Iterator[FeatureStore]:
-    """Open the store of a folder, or one that is gone afterwards."""
+    folder: str | os.PathLike, features: ImageFeatures, cache: str | os.PathLike | None
+) -> Iterator[tuple[Extractor, FeatureStore]]:
+    """Open the store of a folder, or one that is gone afterwards, for the features of images."""
+    import_pillow()
+    # First: a folder that is not there should not cost the loading of a network.
+    check_image_folder(folder)
+    extractor = features.find_extractor()
     if cache is not None and extractor.key is None:
         raise MixpulError(
             "The features of a callable cannot be kept, because nothing tells whether it has "
@@ -111,10 +120,44 @@ def _open_store(
         )
     key = extractor.key or "of a callable"
     if cache is not None:
-        yield FeatureStore(cache, key, size)
+        yield extractor, FeatureStore(cache, key, features.size)
         return
     with TemporaryDirectory() as scratch:
-        yield FeatureStore(scratch, key, size)
+        yield extractor, FeatureStore(scratch, key, features.size)
+
+
+def _stream_computed(
+    folder: str | os.PathLike,
+    size: int,
+    extractor: Extractor,
+    store: FeatureStore,
+    odd: str,
+    verbose: int,
+) -> Iterator[Images]:
+    """Read a folder part by part, without pixels; the features of each part are in the store."""
+    paths, skipped = list_files(folder)
+    is_empty = True
+    with progress_bar(len(paths), Path(folder).name, verbose, "images") as advance:
+        for files, readings in _read_ahead(paths, size, odd, store):
+            _compute_new(extractor, readings, store)
+            part = join_without_pixels([])
+            for path, reading in zip(files, readings, strict=True):
+                advance({})
+                name = name_file(path, folder)
+                if reading.facts is None:
+                    skipped.append(Skipped(name, reading.reason))
+                    continue
+                part.names.append(name)
+                part.digests.append(reading.digest)
+                part.is_resized.append(reading.is_resized)
+                part.facts.append(reading.facts)
+            if part.names:
+                yield part._replace(skipped=skipped, pixels=make_no_pixels(len(part.names)))
+                is_empty, skipped = False, []
+    if is_empty:
+        raise ValueError(explain_nothing(folder, skipped))
+    if skipped:
+        yield join_without_pixels([])._replace(skipped=skipped)
 
 
 def _read_ahead(

@@ -2,7 +2,7 @@
 
 import hashlib
 import os
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 from typing import NamedTuple
@@ -14,7 +14,14 @@ from mixpul._util.scratch import make_on_disk
 from mixpul.images.featured import read_features
 from mixpul.images.features import ImageFeatures
 from mixpul.images.files import FileFacts
-from mixpul.images.reading import Images, Skipped, check_image_folder, read_images, stream_images
+from mixpul.images.reading import (
+    Images,
+    Skipped,
+    check_image_folder,
+    join_without_pixels,
+    read_images,
+    stream_images,
+)
 from mixpul.images.thumbnails import shrink_pixels
 
 __all__ = ["LabeledImages", "hash_content", "label_images", "list_labeled"]
@@ -137,19 +144,10 @@ def list_labeled(
     """List the images that `label_images` would read, without their pixels; memory stays flat."""
     _check_folders(positive, unlabeled)
     known, others = (
-        _join_parts(stream_images(folder, size=size, odd=odd, verbose=verbose))
+        join_without_pixels(stream_images(folder, size=size, odd=odd, verbose=verbose))
         for folder in (positive, unlabeled)
     )
     return _label(positive, unlabeled, known, others)
-
-
-def _join_parts(parts: Iterable[Images]) -> Images:
-    """Put the parts of a folder together, and drop all pixels on the way."""
-    whole = Images([], np.empty((0, 3, 0, 0), dtype=np.uint8), [], [], [], [])
-    for part in parts:
-        for name in ("names", "digests", "is_resized", "skipped", "facts"):
-            getattr(whole, name).extend(getattr(part, name))
-    return whole._replace(pixels=np.empty((len(whole.names), 3, 0, 0), dtype=np.uint8))
 
 
 def _label(

@@ -1,7 +1,7 @@
 """Folders of images as arrays, whole or some hundred images at a time."""
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import NamedTuple
 
@@ -18,7 +18,9 @@ __all__ = [
     "Skipped",
     "check_image_folder",
     "explain_nothing",
+    "join_without_pixels",
     "list_files",
+    "make_no_pixels",
     "name_file",
     "read_images",
     "stream_images",
@@ -169,6 +171,20 @@ def stream_images(
         raise ValueError(explain_nothing(folder, skipped))
     if names or skipped:
         yield Images(names, pixels[: len(names)].copy(), digests, is_resized, skipped, facts)
+
+
+def join_without_pixels(parts: Iterable[Images]) -> Images:
+    """Put the parts of a folder together, and drop all pixels on the way."""
+    whole = Images([], make_no_pixels(0), [], [], [], [])
+    for part in parts:
+        for name in ("names", "digests", "is_resized", "skipped", "facts"):
+            getattr(whole, name).extend(getattr(part, name))
+    return whole._replace(pixels=make_no_pixels(len(whole.names)))
+
+
+def make_no_pixels(n: int) -> NDArray[np.uint8]:
+    """Make what stands in place of the pixels of `n` images that are not kept."""
+    return np.empty((n, 3, 0, 0), dtype=np.uint8)
 
 
 def check_image_folder(folder: str | os.PathLike) -> None:
