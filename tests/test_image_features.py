@@ -1,8 +1,10 @@
 """Features of images by networks trained on other images: numbers, store, model file, commands."""
 
+import csv
 import json
 import os
 import re
+import shutil
 import signal
 import subprocess
 import sys
@@ -531,6 +533,63 @@ def test_images_are_drawn_for_review_and_verdicts_counted(fitted, tmp_path):
     assert "10 images were checked by people" in shown
     assert "Images flagged" in shown
     assert not re.search(r"\b[Rr]ows\b", shown)
+
+
+@has_weights
+def test_an_audit_shows_the_images_that_people_and_scores_disagree_on(fitted, browser, tmp_path):
+    model, others = fitted / "m.mixpul", tmp_path / "unlabeled"
+    shutil.copytree(fitted / "unlabeled", others)
+    queue = tmp_path / "queue.csv"
+    assert run("review", model, fitted / "known", others, "-n", 10, "-o", queue).code == 0
+    lines = list(csv.DictReader(queue.read_text(encoding="utf-8-sig").splitlines()))
+    lines.sort(key=lambda line: float(line["mixpul_score"]))
+    for k, line in enumerate(lines):
+        line["verdict"] = "yes" if (k in (0, 1)) != (float(line["mixpul_score"]) > 0.5) else "no"
+    lines[-1]["verdict"] = "no"
+    with (tmp_path / "answered.csv").open("w", newline="") as file:
+        writer = csv.DictWriter(file, lines[0])
+        writer.writeheader()
+        writer.writerows(lines)
+    # A file that has changed since it was drawn is not what people have seen.
+    Image.new("RGB", (32, 32)).save(others / lines[1]["image"])
+    page = tmp_path / "audit.html"
+    words = ["audit", model, tmp_path / "answered.csv", "--report", page, "--json"]
+    result = run(*words, "--images", others)
+    assert result.code == 0, result.err
+    found = json.loads(result.out)["disagreements"]
+    assert [one["id"] for one in found["missed"]] == [line["image"] for line in lines[:2]]
+    assert [one["id"] for one in found["false_alarms"]] == [lines[-1]["image"]]
+    browser.open(page, 400)
+    assert browser.overflow() <= 0
+    assert browser.complaints() == []
+    count = "document.querySelectorAll('#disagreements {}').length"
+    assert browser.run(count.format("li")) == 3
+    assert browser.run(count.format("img[src^=data]")) == 2
+    assert browser.run(count.format(".blank")) == 1
+    assert run(*words, "--force").code == 0
+    text = page.read_text()
+    assert "<img" not in text
+    assert "mixpul audit --images FOLDER" in text
+
+
+@has_weights
+@pytest.mark.parametrize(
+    ("words", "sentence"),
+    [
+        (["--images", "nowhere", "--report", "audit.html"], "There is no folder 'nowhere'"),
+        (["--images", "."], "add --report PAGE"),
+    ],
+)
+def test_images_that_cannot_be_shown_are_refused(fitted, tmp_path, monkeypatch, words, sentence):
+    monkeypatch.chdir(tmp_path)
+    model, folders = fitted / "m.mixpul", (fitted / "known", fitted / "unlabeled")
+    assert run("review", model, *folders, "-n", 4, "-o", "queue.csv").code == 0
+    text = (tmp_path / "queue.csv").read_text(encoding="utf-8-sig")
+    (tmp_path / "queue.csv").write_text(text.replace(",,", ",yes,", 1), encoding="utf-8")
+    result = run("audit", model, "queue.csv", *words)
+    assert result.code == 2
+    assert sentence in re.sub(r"[\s│]+", " ", result.err)
+    assert not (tmp_path / "audit.html").exists()
 
 
 @has_weights

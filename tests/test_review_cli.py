@@ -231,6 +231,33 @@ def test_json_has_everything(work, answered):
     assert 0 < found["claimed"]["prior"]["value"] <= 1
 
 
+def test_rows_that_people_and_scores_disagree_on_are_named(work, answered, tmp_path):
+    page = tmp_path / "audit.html"
+    rows = {row["customer"]: row for row in read(answered)}
+    for row in list(rows.values())[::4]:
+        row["verdict"] = "no" if row["verdict"] == "yes" else "yes"
+    write(answered, list(rows.values()))
+    words = ["audit", work / "model.mixpul", answered, "--json", "--report", page]
+    found = json.loads(run(*words).out)["disagreements"]
+    for kind, verdict in (("false_alarms", "no"), ("missed", "yes")):
+        above = verdict == "no"
+        expected = [
+            row["customer"]
+            for row in rows.values()
+            if row["verdict"] == verdict and (float(row["mixpul_score"]) > 0.5) == above
+        ]
+        assert expected, "the table should have both kinds"
+        assert {one["id"] for one in found[kind]} == set(expected)
+        scores = [one["score"] for one in found[kind]]
+        assert scores == sorted(scores, reverse=above)
+        assert all(one["cells"]["income"] == rows[one["id"]]["income"] for one in found[kind])
+    text = page.read_text()
+    assert "Where people and scores disagree" in text
+    assert ATTACK not in text
+    worst = found["false_alarms"][0]
+    assert f"<bdi>{worst['id']}</bdi>" in text
+
+
 def test_rounds_add_up_on_the_command_line(work, queue, answered, tmp_path):
     out = tmp_path / "second.csv"
     result = run("review", work / "model.mixpul", work / "leads.csv", "--after", answered,

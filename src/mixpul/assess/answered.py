@@ -4,7 +4,7 @@ import csv
 import io
 import os
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -54,17 +54,24 @@ class Answered(NamedTuple):
         For each round the verdicts in the order of its queue.
     table : str
         The first 16 digits of the checksum of the table that the rows come from.
+    shown : list of list of dict
+        For each round what people saw of each row, by column.
+    contents : list of list of str
+        For each round the hash of each row's content.
     """
 
     reviews: list[Review]
     verdicts: list[list[str]]
     table: str
+    shown: list[list[dict[str, str]]]
+    contents: list[list[str]]
 
 
 class _Line(NamedTuple):
     where: str  # to name it in a sentence
     cells: dict[str, str]
     verdict: str
+    shown: dict[str, str]
 
 
 def read_answers(paths: Sequence[str | os.PathLike], model: str) -> Answered:
@@ -96,8 +103,14 @@ def read_answers(paths: Sequence[str | os.PathLike], model: str) -> Answered:
     if len({key[1] for key in rounds}) > 1:
         raise MixpulError("The queues were drawn from different tables; audit each table alone.")
     _refuse_contradictions(rounds.values())
-    reviews, verdicts = zip(*(_make_round(list(r.values())) for r in rounds.values()), strict=True)
-    return Answered(list(reviews), list(verdicts), next(iter(rounds))[1])
+    in_order = [_sort_lines(of_round.values()) for of_round in rounds.values()]
+    return Answered(
+        reviews=[_make_review(own) for own in in_order],
+        verdicts=[[line.verdict for line in own] for own in in_order],
+        table=next(iter(rounds))[1],
+        shown=[[line.shown for line in own] for own in in_order],
+        contents=[[line.cells["mixpul_content"] for line in own] for own in in_order],
+    )
 
 
 # -- files ----------------------------------------------------------------------------------
@@ -240,7 +253,7 @@ def _make_line(cells: dict[str, str], shown: list[str], where: str) -> _Line:
     for column, pattern in PATTERNS.items():
         if not pattern.fullmatch(design[column]):
             raise DamagedFile(f"{where} has {design[column][:40]!r} as {column!r}; {WHOLE}.")
-    return _Line(where, design, verdict)
+    return _Line(where, design, verdict, {name: cells[name] for name in shown})
 
 
 # -- rounds ---------------------------------------------------------------------------------
@@ -266,8 +279,12 @@ def _refuse_contradictions(rounds: Any) -> None:
             answers[line.cells[ROW]] = _merge(answers.get(line.cells[ROW]), line)
 
 
-def _make_round(lines: list[_Line]) -> tuple[Review, list[str]]:
-    lines.sort(key=lambda line: int(line.cells["mixpul_place"]))
+def _sort_lines(lines: Iterable[_Line]) -> list[_Line]:
+    return sorted(lines, key=lambda line: int(line.cells["mixpul_place"]))
+
+
+def _make_review(lines: list[_Line]) -> Review:
+    """Return a round as it was drawn, from its lines in their order."""
     first = lines[0].cells
     drawn = {line.cells["mixpul_stratum"]: line.cells["mixpul_stratum_drawn"] for line in lines}
     n_drawn = sum(map(int, drawn.values()))
@@ -284,7 +301,7 @@ def _make_round(lines: list[_Line]) -> tuple[Review, list[str]]:
     strata = collect("mixpul_stratum") - 1
     if not 0 <= strata.min() <= strata.max() < len(sizes):
         raise DamagedFile(f"{lines[0].where} names a stratum that is not there; {WHOLE}.")
-    review = Review(
+    return Review(
         rows=collect(ROW),
         scores=np.array([float(line.cells["mixpul_score"].replace(",", ".")) for line in lines]),
         ranks=collect("mixpul_rank"),
@@ -293,4 +310,3 @@ def _make_round(lines: list[_Line]) -> tuple[Review, list[str]]:
         seed=int(first["mixpul_seed"]),
         number=int(first["mixpul_round"]),
     )
-    return review, [line.verdict for line in lines]

@@ -1,5 +1,6 @@
-"""`mixpul review` for folders of images."""
+"""`mixpul review` and `mixpul audit` for folders of images."""
 
+import hashlib
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -17,7 +18,7 @@ from mixpul.images import make_thumbnails
 from mixpul.images.labels import hash_content, list_labeled
 from mixpul.persistence import read_scores
 
-__all__ = ["draw_images"]
+__all__ = ["ID_COLUMN", "draw_images", "show_disagreements"]
 
 ID_COLUMN = "image"
 # Of an image on the page, in pixels: large enough to judge it, small enough to be sent.
@@ -69,12 +70,35 @@ def draw_images(
         ids=ids,
         id_column=ID_COLUMN,
         cells=[{} for _ in ids],
-        # A letter first: a spreadsheet would take digits for a number and round them.
-        contents=[f"r{files.digests[row][:12]}" for row in drawn.rows],
+        contents=[_name_content(files.digests[row]) for row in drawn.rows],
         model=checksum[:16],
         table=files.fingerprint,
     )
     return queue, make_thumbnails((files.folder / name for name in ids), size=SHOWN_SIZE)
+
+
+def show_disagreements(
+    disagreements: Mapping[str, Sequence[Mapping[str, Any]]], folder: Path
+) -> dict[str, str]:
+    """Return what a page shows of images, by name; nothing of those that have changed."""
+    asked = [one for found in disagreements.values() for one in found]
+    paths = [folder / one["id"] for one in asked]
+    shown = {}
+    for one, path, address in zip(asked, paths, make_thumbnails(paths), strict=True):
+        if address is not None and _name_content(_hash_file(path)) == one["content"]:
+            shown[one["id"]] = address
+    return shown
+
+
+def _hash_file(path: Path) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def _name_content(digest: str) -> str:
+    """Return the hash of an image in a queue."""
+    # A letter first: a spreadsheet would take digits for a number and round them.
+    return f"r{digest[:12]}"
 
 
 def _find_scored(model: Path, info: Mapping[str, Any], folders: list[str]) -> _Files:

@@ -13,6 +13,7 @@ from mixpul.cli.options import ForceOption, JsonOption, ModelArgument, Reading
 
 if TYPE_CHECKING:
     from mixpul.assess.answered import Answered
+    from mixpul.assess.disagreements import Disagreement
 
 __all__ = ["audit"]
 
@@ -29,6 +30,13 @@ def audit(
         ),
     ],
     report: Annotated[Path | None, typer.Option(help="Also write a report: one HTML page.")] = None,
+    images: Annotated[
+        Path | None,
+        typer.Option(
+            help="Folder that the images were drawn from: the report then shows those on which "
+            "people and scores disagree."
+        ),
+    ] = None,
     force: ForceOption = False,
     as_json: JsonOption = False,
 ) -> None:
@@ -49,12 +57,14 @@ def audit(
     info, checksum = check_notes(about["info"]), about["checksum"]
     if not is_of_images(info):
         load_table_model(model)  # which refuses what is not of a table
+    _check_images(images, is_of_images(info), report)
     answered = read_answers(queues, checksum)
     content = _audit(answered, info) | {"model": checksum, "queues": [q.name for q in queues]}
     content["unit"] = "image" if is_of_images(info) else "row"
     suggest = _suggest_image_fit if is_of_images(info) else _suggest_fit
     content["next"] = suggest(content["prior"], info, queues)
     content["sample"] = _find_sample(answered, info)
+    content["disagreements"] = _list_disagreements(answered, info)
     # First: a page that fails must not take the figures along.
     if as_json:
         print_json(content)
@@ -64,8 +74,9 @@ def audit(
         from mixpul._util.files import write_whole
         from mixpul.pages import render_audit_page
 
+        page = render_audit_page(content, thumbnails=_show_images(images, content))
         with explain_full_disk(repr(str(report))):
-            write_whole(report, render_audit_page(content).encode())
+            write_whole(report, page.encode())
         if not as_json:
             say(f"Page: {escape(report)}")
 
@@ -99,6 +110,45 @@ def _find_sample(answered: "Answered", info: Mapping[str, Any]) -> dict[str, Any
 
     is_of_fit = (info.get("fingerprint") or "").startswith(f"sha256:{answered.table}")
     return find_sample(info) if is_of_fit else None
+
+
+def _check_images(images: Path | None, is_of_images: bool, report: Path | None) -> None:
+    """Refuse a folder of images that nothing could be shown of."""
+    if images is None:
+        return
+    if not is_of_images:
+        raise typer.BadParameter("--images goes with a model of images; leave it out.")
+    if report is None:
+        raise typer.BadParameter("--images are shown in the report; add --report PAGE.")
+    from mixpul.images.reading import check_image_folder
+
+    check_image_folder(images)
+
+
+def _show_images(folder: Path | None, content: Mapping[str, Any]) -> dict[str, str]:
+    """Return what the page shows of images that people and scores disagree on, by name."""
+    if folder is None:
+        return {}
+    from mixpul.cli._review_images import show_disagreements
+
+    return show_disagreements(content["disagreements"], folder)
+
+
+def _list_disagreements(answered: "Answered", info: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the rows on the wrong side of the classifier's own threshold, with their names."""
+    from mixpul.assess.disagreements import find_disagreements
+    from mixpul.cli._noted import is_of_images
+    from mixpul.cli._review_images import ID_COLUMN
+
+    id_column = ID_COLUMN if is_of_images(info) else info.get("id")
+
+    def describe(one: "Disagreement") -> dict[str, Any]:
+        name = one.cells.get(id_column or "", one.row)
+        cells = {column: text for column, text in one.cells.items() if column != id_column}
+        return one._asdict() | {"id": name, "cells": cells}
+
+    found = find_disagreements(answered)._asdict()
+    return {kind: [describe(one) for one in rows] for kind, rows in found.items()}
 
 
 def _find_place(points: list[float], value: float) -> int:

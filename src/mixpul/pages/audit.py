@@ -4,10 +4,12 @@ from collections.abc import Mapping
 from typing import Any
 
 from mixpul.pages import charts
+from mixpul.pages.cells import clip_path, clip_text
 from mixpul.pages.numbers import (
     format_count,
     format_count_span,
     format_percent,
+    format_score,
     format_span,
     format_threshold,
 )
@@ -18,16 +20,25 @@ __all__ = ["render_audit_page"]
 
 RATES = {"precision": 2, "recall": 1, "f1": 3}  # each with the number of its colour
 NAMES = {"precision": "precision", "recall": "recall", "f1": "F1"}
+DISAGREEMENTS = {
+    "false_alarms": "People say no, and the score is above 0.5: {n} {units}, the highest first.",
+    "missed": "People say yes, and the score is not above 0.5: {n} {units}, the lowest first.",
+}
+MOST_ROWS, MOST_COLUMNS = 12, 6
 TICKS = (0.0, 0.25, 0.5, 0.75, 1.0)
 
 
-def render_audit_page(content: Mapping[str, Any]) -> str:
+def render_audit_page(
+    content: Mapping[str, Any], *, thumbnails: Mapping[str, str] | None = None
+) -> str:
     """Write an audit as one HTML page that loads nothing.
 
     Parameters
     ----------
     content : dict
         What `mixpul audit --json` prints.
+    thumbnails : dict, optional
+        ``data:`` addresses of images that people and scores disagree on, by name.
 
     Returns
     -------
@@ -55,6 +66,11 @@ def render_audit_page(content: Mapping[str, Any]) -> str:
         start=start,
         places=places,
         texts=texts,
+        kinds=_describe_disagreements(content),
+        thumbnails=thumbnails,
+        clip_path=clip_path,
+        clip_text=clip_text,
+        score_text=format_score,
         chart=_draw_rates(content["thresholds"], start),
         legend=charts.draw_legend(_list_lines(content["thresholds"]), marks=False),
         slider=embed_json(slider),
@@ -65,6 +81,20 @@ def render_audit_page(content: Mapping[str, Any]) -> str:
         span=format_span,
         claim=_write_claim,
     )
+
+
+def _describe_disagreements(content: Mapping[str, Any]) -> list[tuple[str, list[Any], list[str]]]:
+    """Return for each kind of disagreement a sentence, the worst rows, and the columns to show."""
+    # Audits that were stored before they were listed have none.
+    found = content.get("disagreements", {})
+    kinds = []
+    for name, sentence in DISAGREEMENTS.items():
+        rows = found.get(name, [])
+        if rows:
+            unit = content.get("unit", "row") + ("" if len(rows) == 1 else "s")
+            told = sentence.format(n=format_count(len(rows)), units=unit)
+            kinds.append((told, rows[:MOST_ROWS], list(rows[0]["cells"])[:MOST_COLUMNS]))
+    return kinds
 
 
 def _write_claim(claim: Mapping[str, Any]) -> str:
