@@ -71,14 +71,18 @@ def audit(
     else:
         _show(content)
     if report is not None:
-        from mixpul._util.files import write_whole
-        from mixpul.pages import render_audit_page
-
-        page = render_audit_page(content, thumbnails=_show_images(images, content))
-        with explain_full_disk(repr(str(report))):
-            write_whole(report, page.encode())
+        _write_report(report, content, images)
         if not as_json:
             say(f"Page: {escape(report)}")
+
+
+def _write_report(report: Path, content: Mapping[str, Any], images: Path | None) -> None:
+    from mixpul._util.files import write_whole
+    from mixpul.pages import render_audit_page
+
+    page = render_audit_page(content, thumbnails=_show_images(images, content))
+    with explain_full_disk(repr(str(report))):
+        write_whole(report, page.encode())
 
 
 def _audit(answered: "Answered", info: Mapping[str, Any]) -> dict[str, Any]:
