@@ -373,7 +373,7 @@ PROGRAM = dedent("""
 """)
 
 
-@pytest.mark.parametrize("name", ["mixpul", "adam"])
+@pytest.mark.parametrize("name", ["mixpul", pytest.param("adam", marks=pytest.mark.slow)])
 def test_a_killed_training_goes_on_to_the_same_weights(name, tmp_path):
     whole, resumed = tmp_path / "whole.mixpul", tmp_path / "resumed.mixpul"
     checkpoint = tmp_path / "half.checkpoint"

@@ -21,9 +21,10 @@ from mixpul.methods._candidates import Labels, list_candidates, plan_fits
 from mixpul.nets import splitting
 
 WORKER = Path(__file__).parent / "rank_worker.py"
-TASKS = (
-    "mixpul", "nnpu", "unclamped", "vpu", "folds", "penalty", "images", "stops", "dies", "unseen",
-    "resumed", "killed", "dropout", "unseeded", "others",
+TASKS = ("mixpul", "images", "killed", "others")
+SLOW_TASKS = (
+    "nnpu", "unclamped", "vpu", "folds", "penalty", "stops", "dies", "unseen", "resumed", "dropout",
+    "unseeded",
 )  # fmt: skip
 
 pytestmark = pytest.mark.skipif(
@@ -34,10 +35,18 @@ pytestmark = pytest.mark.skipif(
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
-    """Everything is trained once, in processes that are forks of one."""
-    folder = tmp_path_factory.mktemp("ranks")
+    return train(tmp_path_factory.mktemp("ranks"), TASKS)
+
+
+@pytest.fixture(scope="module")
+def slow_folder(tmp_path_factory):
+    return train(tmp_path_factory.mktemp("slow-ranks"), SLOW_TASKS)
+
+
+def train(folder, tasks):
+    """Train everything once, in processes that are forks of one."""
     done = subprocess.run(
-        [sys.executable, WORKER, folder, *TASKS],
+        [sys.executable, WORKER, folder, *tasks],
         capture_output=True,
         text=True,
         # Two ranks share few cores: threads that wait for each other would take most of the time.
@@ -54,8 +63,18 @@ def read(folder, task, n_ranks, rank=0):
         return dict(found)
 
 
-@pytest.mark.parametrize("task", ["mixpul", "nnpu", "vpu", "folds", "penalty", "images", "stops"])
+@pytest.mark.parametrize("task", ["mixpul", "images"])
 def test_two_processes_take_the_steps_of_one(folder, task):
+    check_same_steps(folder, task)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("task", ["nnpu", "vpu", "folds", "penalty", "stops"])
+def test_two_processes_take_the_steps_of_one_in_other_methods(slow_folder, task):
+    check_same_steps(slow_folder, task)
+
+
+def check_same_steps(folder, task):
     one, first, second = read(folder, task, 1), read(folder, task, 2), read(folder, task, 2, 1)
     assert len(one) > 3
     for name, expected in one.items():
@@ -63,39 +82,58 @@ def test_two_processes_take_the_steps_of_one(folder, task):
         assert_allclose(first[name], expected, rtol=0, atol=1e-5, err_msg=name)
 
 
-def test_the_clamp_of_nnpu_acts_in_these_trainings(folder):
-    clamped, free = read(folder, "nnpu", 2), read(folder, "unclamped", 1)
+@pytest.mark.slow
+def test_the_clamp_of_nnpu_acts_in_these_trainings(slow_folder):
+    clamped, free = read(slow_folder, "nnpu", 2), read(slow_folder, "unclamped", 1)
     assert max(np.abs(clamped[name] - free[name]).max() for name in clamped) > 1e-3
 
 
-def test_early_stopping_ends_all_ranks_after_the_same_epoch(folder):
-    losses = [read(folder, "stops", n, k)["losses"] for n, k in ((1, 0), (2, 0), (2, 1))]
+@pytest.mark.slow
+def test_early_stopping_ends_all_ranks_after_the_same_epoch(slow_folder):
+    losses = [read(slow_folder, "stops", n, k)["losses"] for n, k in ((1, 0), (2, 0), (2, 1))]
     assert len({len(own) for own in losses}) == 1
     assert 3 < len(losses[0]) < 30
 
 
-def test_the_first_rank_writes_the_checkpoint_and_all_go_on_from_it(folder):
-    assert not (folder / "checkpoint-of-1").exists()
-    stopped, resumed = read(folder, "stops", 2), read(folder, "resumed", 2, 1)
+@pytest.mark.slow
+def test_the_first_rank_writes_the_checkpoint_and_all_go_on_from_it(slow_folder):
+    assert not (slow_folder / "checkpoint-of-1").exists()
+    stopped, resumed = read(slow_folder, "stops", 2), read(slow_folder, "resumed", 2, 1)
     for name, expected in stopped.items():
         assert_array_equal(resumed[name], expected, err_msg=name)
-    assert not (folder / "checkpoint-of-0").exists()
+    assert not (slow_folder / "checkpoint-of-0").exists()
+
+
+OTHER_START = "MixpulError: The processes of this training do not start from the same:"
 
 
 @pytest.mark.parametrize(
     ("task", "sentence"),
     [
         ("killed", "RankLost: Another process of this training has ended or does not answer;"),
-        ("dropout", "MixpulError: The network has dropout, whose masks would differ"),
-        ("unseeded", "MixpulError: A training by several processes must draw the same numbers"),
-        ("others", "MixpulError: The processes of this training do not start from the same:"),
-        ("unseen", "MixpulError: The processes of this training do not start from the same:"),
+        ("others", OTHER_START),
     ],
 )
 def test_what_cannot_go_on_ends_with_a_sentence(folder, task, sentence):
+    check_sentence(folder, task, sentence)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("task", "sentence"),
+    [
+        ("dropout", "MixpulError: The network has dropout, whose masks would differ"),
+        ("unseeded", "MixpulError: A training by several processes must draw the same numbers"),
+        ("unseen", OTHER_START),
+    ],
+)
+def test_what_should_not_be_trained_so_ends_with_a_sentence(slow_folder, task, sentence):
+    check_sentence(slow_folder, task, sentence)
+
+
+def check_sentence(folder, task, sentence):
     assert (folder / f"{task}-2-0.txt").read_text().startswith(sentence)
-    is_there = (folder / f"{task}-2-1.txt").exists()
-    assert is_there == (task != "killed")
+    assert (folder / f"{task}-2-1.txt").exists() == (task != "killed")
 
 
 @pytest.mark.parametrize("n_ranks", [1, 2, 3, 5])

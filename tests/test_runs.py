@@ -198,6 +198,7 @@ def start(folder, jobs, **options):
     return subprocess.Popen(command, **options)
 
 
+@pytest.mark.slow
 def test_a_tiny_table_killed_and_resumed(tmp_path):
     """30 trials; SIGKILL in the middle, another run at the same time, and the report."""
     quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.PIPE}

@@ -34,6 +34,7 @@ def measure(*options):
     return json.loads(done.stdout)
 
 
+@pytest.mark.slow
 def test_fits_beside_each_other_equal_serial_ones():
     names = "vpu*,nnpu*,upu mlp*,ramp mlp*,own net*,mixpul*,upu,pnu,wsvm,bagging,logistic"
     counts = measure("--methods", names, "--ways", "threads,threading,forks", "--repeats", 2)
@@ -74,6 +75,7 @@ def test_tables_start_no_threads_of_torch(tmp_path):
     assert done.returncode == 0, done.stderr
 
 
+@pytest.mark.slow
 def test_one_and_two_blas_threads_end_in_the_same_files():
     counts = measure("--methods", "ramp,upu,pnu", "--ways", "BLAS", "--blas-rows", 400)
     assert counts == {name: {"BLAS": 1, "kept": 1} for name in ("ramp", "upu", "pnu")}
