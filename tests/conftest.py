@@ -1,5 +1,6 @@
 """A small problem and a cheap classifier, shared by the tests."""
 
+import os
 from typing import NamedTuple
 
 import numpy as np
@@ -8,6 +9,10 @@ from threadpoolctl import threadpool_limits
 
 from browser import Browser
 from mixpul import MixPULClassifier
+
+# For programs that tests start, too: two of them on two cores, each with two threads that spin
+# while they wait for each other, take twenty times as long.
+os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
 
 
 class Problem(NamedTuple):

@@ -41,7 +41,12 @@ def names(pages):
 
 PROGRAMS = [page for page in PAGES if only(page, "python").strip()]
 # They train for a minute and more; that of the README fits a whole portfolio.
-LONG_PROGRAMS = ("README.md", "docs/how-to/images.md", "docs/how-to/choose-settings.md")
+LONG_PROGRAMS = (
+    "README.md",
+    "docs/how-to/choose-settings.md",
+    "docs/how-to/images.md",
+    "docs/tutorials/your-own-table.md",
+)
 # They start Spark and Ray, which warn of what they have not been tested with.
 OF_ENGINES = ("docs/how-to/spark.md",)
 

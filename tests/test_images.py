@@ -382,7 +382,7 @@ def test_a_killed_training_goes_on_to_the_same_weights(name, tmp_path):
         return [sys.executable, "-c", PROGRAM, name, *map(str, arguments)]
 
     subprocess.run(command("", whole, 0), check=True)
-    process = subprocess.Popen(command(checkpoint, resumed, 0.1))
+    process = subprocess.Popen(command(checkpoint, resumed, 0.04))
     deadline = time.monotonic() + 60
     while not checkpoint.exists() and time.monotonic() < deadline:
         time.sleep(0.02)

@@ -206,7 +206,8 @@ class TestPerform:
         assert again["auc"] == record["auc"]
 
     def test_out_of_fold_pu_auc(self):
-        trial = make_trial("uci", "titanic", "MixPUL", 0, {"c": 0.2})
+        # Cut short, which is enough for scores that are better than chance.
+        trial = make_trial("uci", "titanic", "MixPUL", 0, {"c": 0.2, "epochs": 8})
         record = perform(trial)
         assert 0.5 < record["pu_auc"] < record["auc"]
         assert record["epochs"] >= 1

@@ -1234,6 +1234,7 @@ TUTORIAL = Path(__file__).parents[1] / "docs" / "tutorials" / "your-own-table.md
 KINDS = ("python", "sh")
 
 
+@pytest.mark.slow
 def test_the_commands_of_the_tutorial_run(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("PATH", str(Path(sys.executable).parent), prepend=":")

@@ -15,7 +15,7 @@ import torch
 from threadpoolctl import threadpool_info
 from torch import nn
 
-from mixpul import UPUClassifier, VPUClassifier
+from mixpul import UPUClassifier, VPUClassifier, cli
 from mixpul._util.threads import use_one_thread
 from mixpul.nets import make_net
 from mixpul.training import own_torch_state, use_threads
@@ -73,6 +73,17 @@ def test_tables_start_no_threads_of_torch(tmp_path):
         capture_output=True, text=True, check=False, timeout=600,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.parametrize("chosen", [None, "ACTIVE"])
+def test_commands_let_threads_sleep_unless_the_user_has_chosen(monkeypatch, chosen):
+    monkeypatch.delenv("OMP_WAIT_POLICY", raising=False)
+    if chosen is not None:
+        monkeypatch.setenv("OMP_WAIT_POLICY", chosen)
+    monkeypatch.setattr(sys, "argv", ["mixpul", "--version"])
+    with pytest.raises(SystemExit, match="0"):
+        cli.main()
+    assert os.environ["OMP_WAIT_POLICY"] == (chosen or "PASSIVE")
 
 
 @pytest.mark.slow
