@@ -82,7 +82,7 @@ def show_disagreements(
 ) -> dict[str, str]:
     """Return what a page shows of images, by name; nothing of those that have changed."""
     asked = [one for found in disagreements.values() for one in found]
-    paths = [folder / one["id"] for one in asked]
+    paths = [folder / str(one["id"]) for one in asked]
     shown = {}
     for one, path, address in zip(asked, paths, make_thumbnails(paths), strict=True):
         if address is not None and _name_content(_hash_file(path)) == one["content"]:
