@@ -8,6 +8,7 @@ import shutil
 import signal
 import subprocess
 import sys
+import tempfile
 import time
 from pathlib import Path
 
@@ -29,6 +30,7 @@ from mixpul.images import (
     label_images,
     read_features,
     read_images,
+    stream_features,
 )
 from mixpul.images.feature_store import FeatureStore, Stored
 from mixpul.nets import EfficientNetLite0
@@ -220,6 +222,32 @@ def test_features_of_many_images_are_not_in_memory(folders, monkeypatch):
         assert isinstance(one.features.base, np.memmap)
     is_new = ~np.isin(others.digests, known.digests)
     assert_array_equal(labeled.features, np.r_[known.features, others.features[is_new]])
+
+
+@pytest.mark.parametrize("is_kept", [False, True])
+def test_a_stream_of_features_has_those_of_the_whole_folder(
+    folders, tmp_path, monkeypatch, is_kept
+):
+    monkeypatch.setattr(featured, "IMAGES_PER_PASS", 7)
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "scratch"))
+    (tmp_path / "scratch").mkdir()
+    shutil.copytree(folders[0], folders[1] / "again")  # twins of each other, in other parts
+    shutil.copytree(folders[0], folders[1] / "more")
+    (folders[1] / "zero.png").write_bytes(b"")
+    features = ImageFeatures(Blocks(), size=16)
+    cache = tmp_path / "cache" if is_kept else None
+    kept, parts = [], []
+    for part in stream_features(folders[1], features, cache=cache):
+        kept.append(len(list(tmp_path.glob("**/*.features"))))
+        parts.append(part)
+    whole = read_features(folders[1], features)
+    assert [name for part in parts for name in part.names] == whole.names
+    assert [one for part in parts for one in part.skipped] == whole.skipped
+    for name in ("features", "thumbnails"):
+        found = [getattr(part, name) for part in parts if part.names]
+        assert_array_equal(np.concatenate(found), getattr(whole, name))
+    # Without a cache there is never more than one part on disk.
+    assert max(kept) == (len(list(cache.glob("*.features"))) if is_kept else 1)
 
 
 def test_a_damaged_part_is_computed_again(folders, tmp_path):

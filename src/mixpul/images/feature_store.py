@@ -102,6 +102,12 @@ class FeatureStore:
             raise ValueError("There are no images to take features of.")
         return whole
 
+    def clear(self) -> None:
+        """Remove all features that are kept."""
+        for path in {path for path, _ in self.places.values()}:
+            path.unlink()
+        self.places = {}
+
     def _note(self, path: Path, digests: Sequence[str]) -> None:
         self.places |= {digest: (path, row) for row, digest in enumerate(digests)}
 

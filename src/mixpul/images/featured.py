@@ -71,7 +71,7 @@ def read_features(
     """
     features = features or ImageFeatures()
     with _open_store(folder, features, cache) as (extractor, store):
-        parts = _stream_computed(folder, features.size, extractor, store, odd, verbose)
+        parts = _stream_computed(folder, extractor, store, store, odd, verbose)
         whole = join_without_pixels(parts)
         return whole._replace(**store.take(whole.digests)._asdict())
 
@@ -98,10 +98,13 @@ def stream_features(
     """
     features = features or ImageFeatures()
     with _open_store(folder, features, cache) as (extractor, store):
-        for part in _stream_computed(folder, features.size, extractor, store, odd, verbose):
+        known = () if cache is None else store
+        for part in _stream_computed(folder, extractor, store, known, odd, verbose):
             # All files of the last part may have been skipped.
             found = store.take(part.digests)._asdict() if part.names else {}
             yield part._replace(**found)
+            if cache is None:  # a folder of any size leaves nothing on disk
+                store.clear()
 
 
 @contextmanager
@@ -128,17 +131,20 @@ def _open_store(
 
 def _stream_computed(
     folder: str | os.PathLike,
-    size: int,
     extractor: Extractor,
     store: FeatureStore,
+    known: Container[str],
     odd: str,
     verbose: int,
 ) -> Iterator[Images]:
-    """Read a folder part by part, without pixels; the features of each part are in the store."""
+    """Read a folder part by part, without pixels; the features of each part are in the store.
+
+    Files that are `known` are not decoded: their features stay in the store.
+    """
     paths, skipped = list_files(folder)
     is_empty = True
     with progress_bar(len(paths), Path(folder).name, verbose, "images") as advance:
-        for files, readings in _read_ahead(paths, size, odd, store):
+        for files, readings in _read_ahead(paths, store.size, odd, known):
             _compute_new(extractor, readings, store)
             part = join_without_pixels([])
             for path, reading in zip(files, readings, strict=True):
