@@ -59,6 +59,7 @@ bench: $(STAMP)  ## speed as ratios measured in one run, peers, priors, then the
 	$(BIN)/python benchmarks/miners.py
 	$(BIN)/python benchmarks/speed.py
 	$(BIN)/python benchmarks/parallel.py
+	$(BIN)/python benchmarks/waiting.py
 	$(BIN)/python benchmarks/tables.py
 	$(BIN)/python benchmarks/priors.py
 	$(BIN)/python benchmarks/peers.py
