@@ -28,7 +28,7 @@ CHEAP = {
         {"n_centres": 30},
         {"prior": 0.2, "model": "mlp", "loss": "logistic", "cross_fitting": 2, **QUICK},
     ],
-    "ramp": [{"n_centres": 4}, {"prior": 0.2, "model": "mlp", "cross_fitting": 2, **QUICK}],
+    "ramp": [{"n_centres": 10}, {"prior": 0.2, "model": "mlp", "cross_fitting": 2, **QUICK}],
     "pnu": [{"n_centres": 50}],
     "supervised": [{"n_evals": 10}],
     "vpu": [{"cross_fitting": 2, **QUICK}],
