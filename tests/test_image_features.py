@@ -551,7 +551,8 @@ def test_images_are_drawn_for_review_and_verdicts_counted(fitted, tmp_path):
     assert result.code == 0, result.err
     found = json.loads(result.out)
     assert (found["answers"]["yes"], found["answers"]["no"]) == (5, 5)
-    assert "fit-images" in found["next"]
+    again = "mixpul fit-images POSITIVE UNLABELED --size 32 --features efficientnet-lite0 --prior-i"
+    assert found["next"].startswith(again)
     page = tmp_path / "audit.html"
     result = run("audit", model, tmp_path / "answered.csv", "--report", page)
     assert "10 images answered: 5 yes, 5 no" in result.out

@@ -232,7 +232,11 @@ def _suggest_image_fit(
     """Return the command that fits images again with the prior that is known now."""
     from mixpul.cli._inputs import quote_command
 
-    words = ["fit-images", "POSITIVE", "UNLABELED", "--size", str(info["pictures"]["size"])]
+    how = info["pictures"]
+    words = ["fit-images", "POSITIVE", "UNLABELED", "--size", str(how["size"])]
+    # Not left to the default, which depends on what is installed.
+    words += ["--features", how.get("features", "none")]
+    words += [] if how["odd"] == "resize" else ["--odd", how["odd"]]
     return quote_command([*words, "--prior-interval", f"{prior['low']:.3f},{prior['high']:.3f}"])
 
 
