@@ -89,7 +89,7 @@ def main() -> None:
     """Run the command line; whatever goes wrong is one sentence on standard error."""
     secure_streams()
     # Before torch is loaded: its threads sleep while they wait for each other. Where another
-    # process keeps a core busy, those that spin make training on images more than twice as slow.
+    # process keeps a core busy, those that spin make training on images up to twice as slow.
     os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
     warnings.showwarning = show_warning
     # Anywhere on the line: whoever looks for a cause adds it at the end.
